@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use longhaul_conversation::Timestamp;
-use longhaul_session::{SessionRole, Store, session_file_name};
+use longhaul_sessions::{SessionRole, Store, session_file_name};
 use longhaul_skills::{ExtractionState, IndexSettings, PastSession, plan_index, render_index};
 use longhaul_workspace::{Environment, Home, Patience, Projects};
 
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// The index as a model reads it; how many sessions are in it.
 fn index(store: &Store) -> io::Result<usize> {
-    let past = |session: longhaul_session::ListedSession| PastSession {
+    let past = |session: longhaul_sessions::ListedSession| PastSession {
         id: session.id().to_string(),
         path: session.path.display().to_string(),
         updated: session.updated,

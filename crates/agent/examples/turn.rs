@@ -11,8 +11,8 @@ use longhaul_conversation::{
     ToolDeclaration, ToolResult,
 };
 use longhaul_engine::Folder;
-use longhaul_session::{Log, NewSession, SessionKind};
-use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
+use longhaul_sessions::{Log, NewSession, SessionKind};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -32,8 +32,8 @@ impl Tool for Nothing {
         Ok(Preview::Look("files".into()))
     }
 
-    fn run<'a>(&'a self, _: Call<'a>) -> BoxFuture<'a, Answer> {
-        Box::pin(async { Answer::succeeded("none") })
+    fn run<'a>(&'a self, _: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
+        Box::pin(async { ToolAnswer::succeeded("none") })
     }
 }
 

@@ -3,8 +3,8 @@
 use longhaul_compaction::{Fixed, PlanOptions, Trigger};
 use longhaul_conversation::{Part, TokenCount, ToolCall};
 use longhaul_engine::{Conversation, Outcome};
-use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
-use longhaul_session::Log;
+use longhaul_hooks::{EndReason, HookEvent, SessionSource};
+use longhaul_sessions::Log;
 use tokio_util::sync::CancellationToken;
 
 use crate::deps::AgentDeps;

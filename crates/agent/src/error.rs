@@ -1,7 +1,7 @@
 //! Errors that keep a turn from being carried out at all.
 
 use longhaul_engine::EngineError;
-use longhaul_session::LogError;
+use longhaul_sessions::LogError;
 
 /// An error that keeps a turn from being carried out. Failures of a model or the network are none: they end a turn.
 #[derive(Debug, thiserror::Error)]

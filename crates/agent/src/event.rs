@@ -8,7 +8,7 @@ use longhaul_compaction::Fixed;
 use longhaul_conversation::{
     CallId, Consumption, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage, grouped,
 };
-use longhaul_tools::{Preview, Shown};
+use longhaul_tools::{Preview, ToolDisplay};
 
 /// One thing that happens during a turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +113,7 @@ pub struct ToolEnd {
     /// The text that the model reads.
     pub text: String,
     /// The form in which a person sees it.
-    pub shown: Shown,
+    pub shown: ToolDisplay,
     /// The time that it ran.
     pub took: Duration,
     /// The file of the whole output, if the model reads only a part of it.

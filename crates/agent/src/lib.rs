@@ -11,7 +11,7 @@
 //! };
 //! use longhaul_conversation::{FinishReason, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
 //! use longhaul_engine::Folder;
-//! use longhaul_session::{Log, NewSession, SessionKind};
+//! use longhaul_sessions::{Log, NewSession, SessionKind};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # #[tokio::main(flavor = "current_thread")]

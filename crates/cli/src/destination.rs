@@ -1,16 +1,16 @@
-//! Where a command writes its result: a new file, standard output, or nowhere.
+//! The destination of a command's result: a new file, standard output, or nowhere.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use longhaul_app::failure::hinted;
 use longhaul_workspace::{Creation, create_private_atomically, write_private_atomically};
 
-use crate::failure::hinted;
 use crate::input::{display_name, is_stdin};
 
-/// Where a result goes.
+/// The destination of a result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// Nobody asked for it.
@@ -23,7 +23,7 @@ pub(crate) enum Destination {
     Stream(PathBuf),
 }
 
-/// What may become of a file that is already there.
+/// The fate of a file that is already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
     /// It stays.
@@ -62,7 +62,7 @@ impl Destination {
         Ok(Self::File { path: out.to_path_buf(), existing })
     }
 
-    /// What it is called in JSON; nothing if nobody asked for it.
+    /// Its name in JSON; `None` if nobody asked for it.
     pub(crate) fn name(&self) -> Option<String> {
         match self {
             Self::Nowhere => None,
@@ -99,7 +99,7 @@ fn exists_already(path: &Path) -> anyhow::Error {
     hinted(anyhow!("{} exists already", path.display()), hint)
 }
 
-/// Whether both names lead to one file, by whatever links.
+/// Returns true if both names lead to one file, by whatever links.
 fn is_same_file(out: &Path, input: &Path) -> bool {
     // Standard input can be a file, too.
     let input = if is_stdin(input) { Path::new("/dev/stdin") } else { input };

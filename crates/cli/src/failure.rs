@@ -1,50 +1,12 @@
-//! Says what went wrong: what failed, why, and what to do about it.
+//! Prints errors: what failed, why, and what to do about it.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use longhaul_conversation::ModelError;
-use longhaul_formats::{Format, ReadError};
-use longhaul_workspace::{WorkspaceError, is_out_of_descriptors};
+use longhaul_app::failure::{hint_for, is_caused_by};
 
-use crate::args::Color;
-use crate::output::{Screen, visible};
+use crate::output::{Color, Screen, visible};
 use crate::running::Interrupted;
-use crate::settings::SettingsError;
-
-/// What to do about an error; put around it with [`anyhow::Error::context`].
-#[derive(Debug)]
-pub(crate) struct Hint(pub(crate) String);
-
-impl std::fmt::Display for Hint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// An error with the hint that belongs to it.
-#[derive(Debug)]
-pub(crate) struct Hinted {
-    pub(crate) error: anyhow::Error,
-    pub(crate) hint: Hint,
-}
-
-impl std::fmt::Display for Hinted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl std::error::Error for Hinted {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.error.source()
-    }
-}
-
-/// An error with a hint.
-pub(crate) fn hinted(error: impl Into<anyhow::Error>, hint: impl Into<String>) -> anyhow::Error {
-    Hinted { error: error.into(), hint: Hint(hint.into()) }.into()
-}
 
 /// Prints an error with its causes and a hint, and returns the exit code for it.
 pub(crate) fn report(error: &anyhow::Error, screen: &Screen) -> ExitCode {
@@ -93,105 +55,4 @@ pub(crate) fn exit_for_usage(error: &clap::Error, color: Color) -> ! {
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     is_caused_by(error, &[io::ErrorKind::BrokenPipe])
-}
-
-fn is_forbidden(error: &anyhow::Error) -> bool {
-    is_caused_by(error, &[io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem])
-}
-
-fn is_full(error: &anyhow::Error) -> bool {
-    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
-    is_caused_by(error, &kinds)
-}
-
-fn is_caused_by(error: &anyhow::Error, kinds: &[io::ErrorKind]) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| kinds.contains(&cause.kind()))
-}
-
-/// Whether the system gives no more descriptors. Some errors hold only the words of their cause.
-fn has_too_many_files(error: &anyhow::Error) -> bool {
-    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
-    causes.any(is_out_of_descriptors)
-        || error.chain().any(|cause| cause.to_string().contains("Too many open files"))
-}
-
-/// What to do about an error.
-pub(crate) fn hint_for(error: &anyhow::Error) -> Option<String> {
-    if let Some(hinted) = error.downcast_ref::<Hinted>() {
-        return Some(hinted.hint.to_string());
-    }
-    if has_too_many_files(error) {
-        return Some(
-            "close other programs, or raise the limit on open files, such as `ulimit -n 1024`".into(),
-        );
-    }
-    if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref::<ModelError>()) {
-        return Some(error.hint());
-    }
-    if let Some(error) = error.downcast_ref::<SettingsError>() {
-        return Some(error.hint());
-    }
-    if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref::<WorkspaceError>()) {
-        return workspace_hint(error).map(Into::into);
-    }
-    let Some(unread) = error.chain().find_map(|cause| cause.downcast_ref::<ReadError>()) else {
-        let hint = match () {
-            () if is_forbidden(error) => "change its permissions, or name another place",
-            () if is_full(error) => "free some space on the disk",
-            () => return None,
-        };
-        return Some(hint.into());
-    };
-    let hint = match unread {
-        ReadError::Unknown { .. } => {
-            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-            format!("known are: {}", names.join(", "))
-        }
-        ReadError::Empty => {
-            "name a session file, such as one below ~/.claude/projects or ~/.gemini/tmp".into()
-        }
-        ReadError::Binary { looks_like: Some("gzip" | "zstd" | "zip") } => "unpack it first".into(),
-        ReadError::Binary { looks_like: Some("UTF-16 text") } => "convert it to UTF-8 first".into(),
-        ReadError::Binary { .. } => "a session is text: JSON, lines of JSON or Markdown".into(),
-        ReadError::BrokenJson { .. } => "mend the file at that place, or export the session again".into(),
-        ReadError::Io(_) => return None,
-    };
-    Some(hint)
-}
-
-/// What to do about files and folders.
-pub(crate) fn workspace_hint(error: &WorkspaceError) -> Option<&'static str> {
-    Some(match error {
-        WorkspaceError::NoHome => "set LONGHAUL_HOME to a folder",
-        WorkspaceError::NotAbsolute { .. } => "give the whole path, from the root on",
-        WorkspaceError::ReadOnly { .. } => "change its permissions, or name another place",
-        WorkspaceError::Unreadable { .. } => "make it readable for yourself",
-        WorkspaceError::DiskFull { .. } => "free some space on the disk",
-        WorkspaceError::Locked { .. } => "wait until the other program has finished",
-        WorkspaceError::Invalid { .. } => "mend the file; it is left as it is",
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(kind: io::ErrorKind, expected: Option<&str>) {
-        let error = anyhow::Error::new(io::Error::from(kind)).context("could not write it");
-        assert_eq!(hint_for(&error).as_deref(), expected);
-    }
-
-    #[test]
-    fn a_place_that_cannot_be_written_gets_a_hint() {
-        let hint = Some("change its permissions, or name another place");
-        check(io::ErrorKind::PermissionDenied, hint);
-        check(io::ErrorKind::ReadOnlyFilesystem, hint);
-        check(io::ErrorKind::StorageFull, Some("free some space on the disk"));
-        check(io::ErrorKind::TimedOut, None);
-    }
 }

@@ -5,44 +5,33 @@
 //! ```
 
 mod args;
-mod clock;
 mod commands;
-mod confirmation;
 mod destination;
-mod environment;
-mod equipment;
-mod extraction;
+mod editor;
 mod failure;
 mod input;
-mod models;
+mod options;
 mod output;
-mod project;
-mod redaction;
-mod review;
+mod questions;
+mod reports;
 mod running;
 mod settings;
-mod strays;
-mod told;
 mod trust;
-mod window;
-mod withheld;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use longhaul_app::failure::hinted;
+use longhaul_app::project;
+use longhaul_app::settings::Settings;
+use longhaul_app::withheld::WithheldVariables;
 use longhaul_workspace::check_threads;
 
-use crate::args::{Args, Color, Command};
-use crate::commands::talk::TalkOptions;
-use crate::failure::hinted;
-use crate::output::{Screen, thousands, visible};
-use crate::settings::{Loaded, Settings, refuse_unrestricted, unhonoured_notice};
-use crate::withheld::Withheld;
-
-/// More warnings about settings than this are only counted.
-const MOST_WARNINGS: usize = 20;
+use crate::args::{Args, Command};
+use crate::options::TalkOptions;
+use crate::output::{Color, Screen};
+use crate::settings::{load_agent_settings, load_settings, take_out_secrets};
 
 /// The stack of the program, however small the user's limit is.
 const STACK: usize = 8 << 20;
@@ -75,7 +64,7 @@ fn run() -> ExitCode {
     }
     let screen = Screen::of_stdout(args.color);
     let color = args.color;
-    let withheld = if args.asks_models() { take_out_secrets(color) } else { Withheld::default() };
+    let withheld = if args.asks_models() { take_out_secrets(color) } else { WithheldVariables::default() };
     let load_settings = || load_settings(color, &withheld);
     let Some(command) = &mut args.command else {
         return talk(&args.talk, || load_agent_settings(color, &withheld), color);
@@ -97,7 +86,7 @@ fn run() -> ExitCode {
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
-        Command::Completions { shell } => commands::completions::run(*shell),
+        Command::Completions { shell } => commands::completions::run(Args::command(), *shell),
     };
     ended(&done, color)
 }
@@ -111,7 +100,7 @@ fn talk(
     if options.is_interactive() {
         return exit(commands::interactive::run(options, load_settings, color), color);
     }
-    let done = match options.words() {
+    let done = match commands::talk::words(options) {
         Ok(Some(words)) => commands::talk::run(options, words, load_settings, color),
         Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help(), color),
         Ok(None) => failure::exit_for_usage(&Args::nothing_said(), color),
@@ -127,7 +116,7 @@ fn ended(done: &anyhow::Result<()>, color: Color) -> ExitCode {
     }
 }
 
-/// What was on the screen has its own end.
+/// Ends the program as the screen ended, or with an error.
 fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
     ended.unwrap_or_else(|error| failure::report(&error, &Screen::of_stderr(color)))
 }
@@ -136,92 +125,4 @@ fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
 fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
     *file = project::session_file(file)?;
     Ok(())
-}
-
-/// Takes secrets out of the environment, so that what an agent runs cannot read them there.
-fn take_out_secrets(color: Color) -> Withheld {
-    let rules = || {
-        let home = environment::home(&environment::of_process()).ok().flatten();
-        // What is wrong with the settings is said when they are loaded for good.
-        let loaded = find_settings().unwrap_or_default();
-        loaded.settings.variable_rules(home.as_ref())
-    };
-    withheld::take_out_secrets(rules).unwrap_or_else(|error| {
-        let label = Screen::of_stderr(color).warning("warning:");
-        let text = format!(
-            "{label} could not take the keys out of the environment of this process, where commands can read them: {error}\n"
-        );
-        std::io::stderr().write_all(text.as_bytes()).ok();
-        Withheld::default()
-    })
-}
-
-/// The settings that hold in the current folder.
-fn find_settings() -> anyhow::Result<Loaded> {
-    let environment = environment::of_process();
-    Settings::load(environment::home(&environment)?.as_ref(), &current_folder(), &environment)
-}
-
-/// The current folder; one that was deleted has no settings.
-fn current_folder() -> PathBuf {
-    std::env::current_dir().unwrap_or_default()
-}
-
-/// Loads the settings for a command that works without an agent, and prints what is odd about them.
-fn load_settings(color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
-    load_settings_for(Work::Command, color, withheld)
-}
-
-/// Loads the settings for an agent, and prints what is odd about them and what an untrusted folder has no say in.
-fn load_agent_settings(color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
-    load_settings_for(Work::Agent, color, withheld)
-}
-
-/// Who works with the settings.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Work {
-    Command,
-    Agent,
-}
-
-fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
-    let Loaded { settings, warnings, untrusted, needs_trust, review, unhonoured } = find_settings()?;
-    let folder = current_folder();
-    let label = Screen::of_stderr(color).warning("warning:");
-    let shown = warnings.iter().take(MOST_WARNINGS);
-    let mut text: String =
-        shown.map(|warning| format!("{label} {}\n", visible(&warning.to_string()))).collect();
-    let more = warnings.len().saturating_sub(MOST_WARNINGS);
-    if more > 0 {
-        text.push_str(&format!("{label} and {} more about settings\n", thousands(more as u64)));
-    }
-    let untrusted = match work {
-        Work::Agent => {
-            let environment = environment::of_process();
-            let home = environment::home(&environment)?;
-            trust::untrusted_notice(&folder, home.as_ref(), &environment, needs_trust, &settings, untrusted)?
-        }
-        Work::Command => untrusted.map(|file| {
-            let file = file.display();
-            format!("{file} does not count, as its folder is not trusted; `longhaul trust add` trusts it")
-        }),
-    };
-    for warning in untrusted.into_iter().chain(review.warning(&folder)) {
-        text.push_str(&format!("{label} {}\n", visible(&warning)));
-    }
-    if work == Work::Agent
-        && let Some(notice) = unhonoured_notice(&unhonoured)
-    {
-        let label = Screen::of_stderr(color).faint("note:");
-        text.push_str(&format!("{label} {}\n", visible(&notice)));
-    }
-    // If standard error is gone there is nobody left to tell.
-    std::io::stderr().write_all(text.as_bytes()).ok();
-    if work == Work::Agent {
-        refuse_unrestricted(&unhonoured, |name| withheld.variable(name)).map_err(|error| {
-            let hint = error.hint();
-            failure::hinted(error, hint)
-        })?;
-    }
-    Ok(settings.with_withheld(withheld.clone()))
 }

@@ -1,9 +1,11 @@
 //! Runs what waits for the network, until it is done or the user has enough.
 
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use anyhow::Context;
-use longhaul_workspace::{check_descriptors, check_threads};
+use longhaul_app::runtime::runtime;
+use longhaul_terminal::ExitReason;
 use tokio_util::sync::CancellationToken;
 
 /// Somebody stopped the program.
@@ -17,7 +19,7 @@ const BY_USER: u8 = 130;
 #[cfg(unix)]
 const BY_REQUEST: u8 = 143;
 
-/// How the program was stopped last. Signals are for the whole program, and so is this.
+/// The exit code of the last stop. Signals are for the whole program, and so is this.
 static STOPPED: AtomicU8 = AtomicU8::new(BY_USER);
 
 impl Interrupted {
@@ -27,13 +29,16 @@ impl Interrupted {
     }
 }
 
-/// A runtime for one thread. It is made only where something waits.
-pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    // Without these checks the runtime itself would panic, here or later.
-    check_descriptors()
-        .and_then(|()| check_threads())
-        .and_then(|()| tokio::runtime::Builder::new_current_thread().enable_all().build())
-        .context("could not get ready to wait for the network")
+/// The exit code for how the interactive agent ended.
+pub(crate) fn exit_code(ended: ExitReason) -> ExitCode {
+    match ended {
+        ExitReason::Left => ExitCode::SUCCESS,
+        ExitReason::Failed => ExitCode::FAILURE,
+        // As shells tell it.
+        ExitReason::Signal(signal) => {
+            ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)))
+        }
+    }
 }
 
 /// Does some work. Ctrl-C, or a request to end, cancels its token; the second one ends the program.

@@ -1,16 +1,16 @@
 //! Drives `longhaul compress` as a user would.
 
-mod desk;
+mod sandbox;
 
 use std::fs;
 use std::process::Output;
 
-use desk::{Desk, RULE, check_has, keys, long_session, text};
+use sandbox::{RULE, Sandbox, check_has, keys, long_session, text};
 use serde_json::{Value, json};
 
 /// A session of about 26,000 tokens.
-fn desk() -> Desk {
-    Desk::new().with("long.json", &long_session(30))
+fn sandbox() -> Sandbox {
+    Sandbox::new().with("long.json", &long_session(30))
 }
 
 #[track_caller]
@@ -20,7 +20,7 @@ fn tokens(json: &Value, key: &str) -> u64 {
 
 #[test]
 fn the_json_has_its_keys() {
-    let json = desk().json(&["compress", "long.json", "--window", "20k", "--json"]);
+    let json = sandbox().json(&["compress", "long.json", "--window", "20k", "--json"]);
     assert_eq!(
         keys(&json),
         [
@@ -51,7 +51,7 @@ fn the_json_has_its_keys() {
 
 #[test]
 fn a_session_too_long_for_its_window_becomes_smaller() {
-    let json = desk().json(&["compress", "long.json", "--window", "20k", "--json"]);
+    let json = sandbox().json(&["compress", "long.json", "--window", "20k", "--json"]);
     assert_eq!(json["status"], "compressed");
     let (before, after) = (tokens(&json, "before_tokens"), tokens(&json, "after_tokens"));
     assert!(before > 20_000 && after < 10_000, "{before} became {after}");
@@ -69,7 +69,7 @@ fn a_session_too_long_for_its_window_becomes_smaller() {
 
 #[test]
 fn a_small_session_stays_as_it_is() {
-    let json = desk().json(&["compress", "in.jsonl", "--json"]);
+    let json = sandbox().json(&["compress", "in.jsonl", "--json"]);
     assert_eq!(
         (&json["status"], &json["split_index"], &json["snapshot"]),
         (&"noop".into(), &Value::Null, &"".into())
@@ -82,10 +82,10 @@ fn a_small_session_stays_as_it_is() {
 
 #[test]
 fn force_compacts_below_the_threshold_and_off_never_does() {
-    let desk = desk();
+    let sandbox = sandbox();
     let status = |arguments: &[&str]| {
         let arguments = [&["compress", "long.json", "--window", "200k", "--json"], arguments].concat();
-        desk.json(&arguments)["status"].clone()
+        sandbox.json(&arguments)["status"].clone()
     };
     assert_eq!(status(&[]), "noop");
     assert_eq!(status(&["--force"]), "compressed");
@@ -97,7 +97,7 @@ fn force_compacts_below_the_threshold_and_off_never_does() {
 /// A session of one or two messages, in every format that is written, stays as it is: there is nothing to gain but the newest message of the user.
 #[test]
 fn force_never_takes_the_only_request_away() {
-    let desk = desk();
+    let sandbox = sandbox();
     let asked: String = (0..40).map(|number| format!("Rename field{number} to column{number}. ")).collect();
     let exchange = json!([{"role": "user", "content": asked.trim_end()}, {"role": "assistant", "content": "Done, in three files."}]);
     let request = json!([exchange[0].clone()]);
@@ -107,13 +107,13 @@ fn force_never_takes_the_only_request_away() {
         {"role": "assistant", "content": "Done, in three files."},
     ]);
     for (messages, session) in [(1, request), (2, exchange), (2, document)] {
-        fs::write(desk.path("session.json"), session.to_string()).expect("written");
+        fs::write(sandbox.path("session.json"), session.to_string()).expect("written");
         for format in ["gemini", "openai", "anthropic", "neutral", "gemini-jsonl", "claude-code"] {
-            let path = desk.path("converted").display().to_string();
+            let path = sandbox.path("converted").display().to_string();
             let export = ["sessions", "export", "--format", format, "session.json", "--force", "-o", &path];
-            let exported = desk.run(&export);
+            let exported = sandbox.run(&export);
             assert!(exported.status.success(), "{format}: {}", text(&exported.stderr));
-            let output = desk.run(&["compress", &path, "--force", "--json"]);
+            let output = sandbox.run(&["compress", &path, "--force", "--json"]);
             let json: Value = serde_json::from_slice(&output.stdout).expect("one object");
             assert_eq!(json["status"], "noop", "{format} {messages}: {}", json["reason"]);
             assert!(
@@ -131,21 +131,21 @@ fn what_cannot_fit_is_refused_with_the_reason() {
     let session = serde_json::json!({"contents": [{"role": "user", "parts": [{"text": "Hello"}]},
         {"role": "model", "parts": [{"text": "Hi."}]}, {"role": "user", "parts": [{"text": long}]}],
         "systemInstruction": {"parts": [{"text": "Be brief. ".repeat(2_000)}]}});
-    let desk = desk().with("tight.json", &session.to_string());
-    let output = desk.run(&["compress", "tight.json", "--window", "2k", "--json", "-o", "out.json"]);
+    let sandbox = sandbox().with("tight.json", &session.to_string());
+    let output = sandbox.run(&["compress", "tight.json", "--window", "2k", "--json", "-o", "out.json"]);
     assert_eq!(output.status.code(), Some(1));
     let json: Value = serde_json::from_str(&text(&output.stdout)).expect("one object");
     assert_eq!((&json["status"], &json["report"]["written"]), (&"does_not_fit".into(), &Value::Null));
     check_has(json["reason"].as_str().expect("a text"), &["system"]);
     check_has(&text(&output.stderr), &["error: ", "caused by: ", "hint: "]);
-    desk.check_refused(&["compress", "tight.json", "--window", "2k", "-o", "out.json"], 1, &["hint: "]);
+    sandbox.check_refused(&["compress", "tight.json", "--window", "2k", "-o", "out.json"], 1, &["hint: "]);
 }
 
 #[test]
 fn the_result_is_a_session_without_faults() {
-    let desk = desk();
+    let sandbox = sandbox();
     for (input, window) in [("long.json", "20k"), ("in.jsonl", "6k")] {
-        let told = desk.done(&["compress", input, "--window", window, "--force", "-o", "out"]);
+        let told = sandbox.done(&["compress", input, "--window", window, "--force", "-o", "out"]);
         check_has(
             &told,
             &[
@@ -160,7 +160,8 @@ fn the_result_is_a_session_without_faults() {
             ],
         );
         assert!(told.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Wrote")), "{told}");
-        let (was, is) = (desk.json(&["inspect", input, "--json"]), desk.json(&["inspect", "out", "--json"]));
+        let (was, is) =
+            (sandbox.json(&["inspect", input, "--json"]), sandbox.json(&["inspect", "out", "--json"]));
         assert_eq!((&is["format"], &is["faults"]), (&was["format"], &Value::Array(Vec::new())));
         assert!(tokens(&is["tokens"], "total") < tokens(&was["tokens"], "total") / 2 + 2_000);
         // The rules are still known, under the marks they had.
@@ -170,83 +171,83 @@ fn the_result_is_a_session_without_faults() {
 
 #[test]
 fn without_out_and_in_a_dry_run_nothing_is_written() {
-    let desk = desk();
-    let before = desk.names();
-    check_has(&desk.done(&["compress", "long.json", "--window", "20k"]), &["Nothing was written; -o OUT"]);
-    let plan = desk.done(&["compress", "long.json", "--window", "20k", "--dry-run", "-o", "out.json"]);
+    let sandbox = sandbox();
+    let before = sandbox.names();
+    check_has(&sandbox.done(&["compress", "long.json", "--window", "20k"]), &["Nothing was written; -o OUT"]);
+    let plan = sandbox.done(&["compress", "long.json", "--window", "20k", "--dry-run", "-o", "out.json"]);
     check_has(&plan, &["Would compact:", "by weight"]);
     assert!(!plan.contains("Compacted"), "{plan}");
     check_has(&plan, &["Plan", "keep from message", "snapshot of at most", "Dry run: nothing was written"]);
     let json =
-        desk.json(&["compress", "long.json", "--window", "20k", "--dry-run", "--json", "-o", "out.json"]);
+        sandbox.json(&["compress", "long.json", "--window", "20k", "--dry-run", "--json", "-o", "out.json"]);
     assert_eq!((&json["report"]["dry_run"], &json["report"]["written"]), (&true.into(), &Value::Null));
-    assert_eq!(desk.names(), before);
+    assert_eq!(sandbox.names(), before);
 }
 
 #[test]
 fn the_result_can_go_to_standard_output() {
-    let desk = desk();
-    let before = desk.names();
-    let output = desk.feed(&["compress", "-", "--window", "20k", "-o", "-"], long_session(30).as_bytes());
+    let sandbox = sandbox();
+    let before = sandbox.names();
+    let output = sandbox.feed(&["compress", "-", "--window", "20k", "-o", "-"], long_session(30).as_bytes());
     assert!(output.status.success());
     let session: Value = serde_json::from_str(&text(&output.stdout)).expect("a Gemini request alone");
     assert!(session["contents"].as_array().is_some_and(|contents| contents.len() < 120));
     check_has(&text(&output.stderr), &["Compacted:", "standard output"]);
-    assert_eq!(desk.names(), before);
+    assert_eq!(sandbox.names(), before);
 }
 
 #[test]
 fn the_input_is_never_overwritten() {
-    let desk = desk();
-    let input = desk.read("long.json");
-    fs::hard_link(desk.path("long.json"), desk.path("twin.json")).expect("linked");
+    let sandbox = sandbox();
+    let input = sandbox.read("long.json");
+    fs::hard_link(sandbox.path("long.json"), sandbox.path("twin.json")).expect("linked");
     #[cfg(unix)]
-    std::os::unix::fs::symlink(desk.path("long.json"), desk.path("link.json")).expect("linked");
+    std::os::unix::fs::symlink(sandbox.path("long.json"), sandbox.path("link.json")).expect("linked");
     for out in ["long.json", "./long.json", "twin.json", "link.json"] {
         let arguments = ["compress", "long.json", "--window", "20k", "--force", "-o", out];
-        desk.check_refused(&arguments, 1, &["never overwritten", "hint: "]);
+        sandbox.check_refused(&arguments, 1, &["never overwritten", "hint: "]);
     }
-    assert_eq!(desk.read("long.json"), input);
+    assert_eq!(sandbox.read("long.json"), input);
     // Another file is.
-    let desk = desk.with("old.json", "old");
-    desk.done(&["compress", "long.json", "--window", "20k", "-o", "old.json"]);
-    check_has(&desk.read("old.json"), &["state_snapshot"]);
+    let sandbox = sandbox.with("old.json", "old");
+    sandbox.done(&["compress", "long.json", "--window", "20k", "-o", "old.json"]);
+    check_has(&sandbox.read("old.json"), &["state_snapshot"]);
 }
 
 #[test]
 fn whole_outputs_are_saved_beside_the_result() {
-    let desk = desk().with("sub/placeholder", "");
+    let sandbox = sandbox().with("sub/placeholder", "");
     // Above the threshold, and masking is enough to get below it.
-    let json = desk.json(&["compress", "long.json", "--window", "40k", "--json", "-o", "sub/out.json"]);
+    let json = sandbox.json(&["compress", "long.json", "--window", "40k", "--json", "-o", "sub/out.json"]);
     assert_eq!(json["status"], "masked", "{}", json["reason"]);
     let saved = json["report"]["saved"].as_array().expect("a list");
     assert!(!saved.is_empty());
     for path in saved {
         let path = path.as_str().expect("a path");
         assert!(path.starts_with("sub/tool-outputs/"), "{path}");
-        check_has(&desk.read(path), &["pub fn handle_"]);
+        check_has(&sandbox.read(path), &["pub fn handle_"]);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
             assert_eq!(
-                fs::metadata(desk.path(path)).expect("it is there").permissions().mode() & 0o777,
+                fs::metadata(sandbox.path(path)).expect("it is there").permissions().mode() & 0o777,
                 0o600
             );
         }
     }
-    let result = desk.read("sub/out.json");
+    let result = sandbox.read("sub/out.json");
     let first = saved[0].as_str().and_then(|path| path.rsplit('/').next()).expect("a name");
     check_has(&result, &[first]);
 }
 
 #[test]
 fn focus_weighs_what_is_kept() {
-    let desk = desk();
+    let sandbox = sandbox();
     let kept = |focus: &[&str]| {
         let arguments =
             [&["compress", "long.json", "--window", "20k", "--snapshot-budget", "600", "--json"], focus]
                 .concat();
-        desk.json(&arguments)["snapshot"].as_str().expect("a text").matches("module_3/").count()
+        sandbox.json(&arguments)["snapshot"].as_str().expect("a text").matches("module_3/").count()
     };
     let focused = kept(&["--focus", "src/module_3/handler_3.rs handle_3_7"]);
     assert!(focused > 0 && focused >= kept(&[]), "{focused}");
@@ -255,14 +256,14 @@ fn focus_weighs_what_is_kept() {
 #[test]
 fn settings_are_honoured_and_flags_win() {
     let settings = r#"{"longhaul": {"compaction": {"threshold": "10k", "snapshotBudget": 900}}}"#;
-    let desk = desk().with("home/settings.json", settings);
-    let json = desk.json(&["compress", "long.json", "--window", "200k", "--json"]);
+    let sandbox = sandbox().with("home/settings.json", settings);
+    let json = sandbox.json(&["compress", "long.json", "--window", "200k", "--json"]);
     let report = &json["report"];
     assert_eq!(report["threshold"], 10_000);
     assert_ne!(json["status"], "noop");
     assert!(tokens(&json, "added_tokens") <= 900, "{report}");
     check_has(report["set_by"]["threshold"].as_str().expect("a place"), &["settings.json"]);
-    let json = desk.json(&["compress", "long.json", "--window", "200k", "--threshold", "off", "--json"]);
+    let json = sandbox.json(&["compress", "long.json", "--window", "200k", "--threshold", "off", "--json"]);
     assert_eq!((&json["status"], &json["report"]["threshold"]), (&"noop".into(), &Value::Null));
     assert_eq!(json["report"]["set_by"]["threshold"], "--threshold");
 }
@@ -272,10 +273,10 @@ fn a_model_has_its_own_threshold() {
     let settings = r#"{"longhaul": {"compaction": {"threshold": "100k",
         "thresholds": {"claude-*": "3k",
             "claude-sonnet-4-5": "off"}}}}"#;
-    let desk = desk().with("home/settings.json", settings);
+    let sandbox = sandbox().with("home/settings.json", settings);
     let limit = |file: &str| {
         let (compressed, inspected) =
-            (desk.json(&["compress", file, "--json"]), desk.json(&["inspect", file, "--json"]));
+            (sandbox.json(&["compress", file, "--json"]), sandbox.json(&["inspect", file, "--json"]));
         let report = &compressed["report"];
         assert_eq!(report["threshold"], inspected["tokens"]["threshold"], "{file}");
         assert_eq!(report["set_by"]["threshold"], inspected["tokens"]["threshold_set_by"], "{file}");
@@ -284,19 +285,19 @@ fn a_model_has_its_own_threshold() {
     };
     assert_eq!(limit("in.jsonl"), (None, "3".into()));
     assert_eq!(limit("long.json"), (Some(100_000), "1".into()));
-    check_has(&desk.done(&["inspect", "in.jsonl"]), &["compaction is off, set by "]);
-    let other = desk.read("in.jsonl").replace("claude-sonnet-4-5", "claude-opus-4-1");
-    let desk = desk.with("other.jsonl", &other);
-    check_has(&desk.done(&["inspect", "other.jsonl"]), &["compacted from 3,000 on, set by "]);
+    check_has(&sandbox.done(&["inspect", "in.jsonl"]), &["compaction is off, set by "]);
+    let other = sandbox.read("in.jsonl").replace("claude-sonnet-4-5", "claude-opus-4-1");
+    let sandbox = sandbox.with("other.jsonl", &other);
+    check_has(&sandbox.done(&["inspect", "other.jsonl"]), &["compacted from 3,000 on, set by "]);
     assert_eq!(
-        desk.json(&["compress", "other.jsonl", "--threshold", "9k", "--json"])["report"]["threshold"],
+        sandbox.json(&["compress", "other.jsonl", "--threshold", "9k", "--json"])["report"]["threshold"],
         9_000
     );
 }
 
 #[test]
 fn wrong_usage_is_refused() {
-    let desk = desk();
+    let sandbox = sandbox();
     for arguments in [
         &["--threshold", "2.5"][..],
         &["--threshold", "never"],
@@ -305,39 +306,39 @@ fn wrong_usage_is_refused() {
         &["--snapshot-budget", "x"],
         &["--summariser", "magic"],
     ] {
-        desk.check_refused(&[&["compress", "long.json"], arguments].concat(), 2, &[arguments[0]]);
+        sandbox.check_refused(&[&["compress", "long.json"], arguments].concat(), 2, &[arguments[0]]);
     }
-    desk.check_refused(
+    sandbox.check_refused(
         &["compress", "long.json", "--summariser", "model"],
         1,
         &["there is no key for gemini", "hint: "],
     );
-    desk.check_refused(&["compress", "nowhere"], 1, &["there is no file and no session called nowhere"]);
+    sandbox.check_refused(&["compress", "nowhere"], 1, &["there is no file and no session called nowhere"]);
 }
 
 #[test]
 fn a_model_that_is_not_asked_is_a_slip() {
-    let desk = desk();
+    let sandbox = sandbox();
     for arguments in [&["compress", "long.json", "-m", "flash"][..], &["eval", "long.json", "-m", "flash"]] {
-        desk.check_refused(arguments, 2, &["only with --summariser model"]);
+        sandbox.check_refused(arguments, 2, &["only with --summariser model"]);
     }
 }
 
 #[test]
 fn nothing_in_a_session_touches_the_terminal() {
     let session = long_session(30).replace("module_", "module\\u001b[31m\\u202e\\u0007_");
-    let desk = desk().with("bad.json", &session);
+    let sandbox = sandbox().with("bad.json", &session);
     for arguments in
         [&["--window", "20k"][..], &["--window", "20k", "--json"], &["--window", "20k", "--dry-run"]]
     {
-        let text = desk.done(&[&["compress", "bad.json"], arguments].concat());
+        let text = sandbox.done(&[&["compress", "bad.json"], arguments].concat());
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
     }
 }
 
 /// Checks that a file, whose beginning is let go as it is read, is compacted as standard input is, which is held whole.
 #[track_caller]
-fn check_same_as_held(desk: &Desk, name: &str, window: &str) {
+fn check_same_as_held(sandbox: &Sandbox, name: &str, window: &str) {
     let compress = |output: Output| -> Value {
         let mut json: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|error| panic!("{name}: {error}: {}", text(&output.stderr)));
@@ -347,9 +348,9 @@ fn check_same_as_held(desk: &Desk, name: &str, window: &str) {
         }
         json
     };
-    let let_go = compress(desk.run(&["compress", name, "--window", window, "--json"]));
-    let input = fs::read(desk.path(name)).expect("it is there");
-    let held = compress(desk.feed(&["compress", "-", "--window", window, "--json"], &input));
+    let let_go = compress(sandbox.run(&["compress", name, "--window", window, "--json"]));
+    let input = fs::read(sandbox.path(name)).expect("it is there");
+    let held = compress(sandbox.feed(&["compress", "-", "--window", window, "--json"], &input));
     for key in ["status", "reason", "before_tokens", "after_tokens", "split_index", "coverage", "report"] {
         assert_eq!(let_go[key], held[key], "{name}: {key}");
     }
@@ -374,7 +375,7 @@ fn what_is_let_go_while_reading_changes_nothing() {
     let log: Vec<String> = (0..200).map(said).collect();
     let changed = |change: &str| [&log.join("\n"), change, &said(300)].join("\n");
     let grown = changed(&said(4).replace("part_4", "part_4 and part_5"));
-    let desk = Desk::new()
+    let sandbox = Sandbox::new()
         .with("long.json", &long_session(90))
         .with("talk.jsonl", &log.join("\n"))
         .with("early.jsonl", &changed(r#"{"$rewindTo":"4"}"#))
@@ -383,7 +384,7 @@ fn what_is_let_go_while_reading_changes_nothing() {
         .with("grown.jsonl", &grown);
     for name in ["long.json", "talk.jsonl", "early.jsonl", "late.jsonl", "unknown.jsonl", "grown.jsonl"] {
         for window in ["500", "2k", "6k", "20k"] {
-            check_same_as_held(&desk, name, window);
+            check_same_as_held(&sandbox, name, window);
         }
     }
 }
@@ -391,10 +392,10 @@ fn what_is_let_go_while_reading_changes_nothing() {
 #[test]
 fn real_sessions_become_smaller_and_stay_sound() {
     let Some(corpus) = longhaul_testkit::corpus() else { return };
-    let desk = desk();
+    let sandbox = sandbox();
     for file in longhaul_testkit::files_below(&corpus.join("sessions/original")) {
         let file = file.to_str().expect("a plain name");
-        let output = desk.run(&["compress", file, "--window", "8k", "--json", "-o", "out"]);
+        let output = sandbox.run(&["compress", file, "--window", "8k", "--json", "-o", "out"]);
         let json: Value = serde_json::from_str(&text(&output.stdout))
             .unwrap_or_else(|error| panic!("{file}: {error}: {}: {}", output.status, text(&output.stderr)));
         let status = json["status"].as_str().expect("a word");
@@ -404,7 +405,7 @@ fn real_sessions_become_smaller_and_stay_sound() {
             assert!(after < before && after <= 8_000, "{file}: {before} became {after}");
             assert_eq!(json["report"]["pins_kept"], json["report"]["pins"], "{file}");
             assert_eq!(
-                desk.json(&["inspect", "out", "--json"])["faults"],
+                sandbox.json(&["inspect", "out", "--json"])["faults"],
                 Value::Array(Vec::new()),
                 "{file}"
             );

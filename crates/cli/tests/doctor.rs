@@ -1,6 +1,6 @@
 //! Drives `longhaul doctor` in homes that are new, sound and broken.
 
-mod desk;
+mod sandbox;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,21 +8,21 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::time::SystemTime;
 
-use desk::{Desk, check_has, keys, text};
 use longhaul_workspace::{Environment, Home, Lock, Patience, Projects};
+use sandbox::{Sandbox, check_has, keys, text};
 use serde_json::Value;
 
 /// A folder to work in, beside a home that is not there yet.
 struct Ward {
-    desk: Desk,
+    sandbox: Sandbox,
     home: PathBuf,
 }
 
 impl Ward {
     fn new() -> Self {
-        let desk = Desk::new();
-        let home = desk.path("home");
-        Self { desk, home }
+        let sandbox = Sandbox::new();
+        let home = sandbox.path("home");
+        Self { sandbox, home }
     }
 
     /// The same with a file more in the home.
@@ -38,7 +38,7 @@ impl Ward {
     fn identified(self) -> Self {
         let environment = Environment { longhaul_home: Some(self.home.clone()), ..Environment::default() };
         let home = Home::resolve(&environment).expect("absolute");
-        Projects::of(&home).identify(&self.desk.path(""), Patience::default()).expect("identified");
+        Projects::of(&home).identify(&self.sandbox.path(""), Patience::default()).expect("identified");
         self
     }
 
@@ -65,16 +65,19 @@ impl Ward {
             ("TERM", "xterm"),
         ];
         let before = self.files();
-        let output = self.desk.run_with(&[&variables[..], more].concat(), &[&["doctor"], arguments].concat());
+        let output =
+            self.sandbox.run_with(&[&variables[..], more].concat(), &[&["doctor"], arguments].concat());
         assert_eq!(self.files(), before, "it changes nothing");
         output
     }
 
     /// Every file and when it was last changed.
     fn files(&self) -> BTreeMap<String, Option<SystemTime>> {
-        let names = self.desk.names().into_iter();
+        let names = self.sandbox.names().into_iter();
         names
-            .map(|name| (name.clone(), fs::metadata(self.desk.path(&name)).and_then(|it| it.modified()).ok()))
+            .map(|name| {
+                (name.clone(), fs::metadata(self.sandbox.path(&name)).and_then(|it| it.modified()).ok())
+            })
             .collect()
     }
 
@@ -125,7 +128,7 @@ fn an_empty_home_stays_empty_and_nothing_is_broken() {
         &["UTF-8 (LC_ALL is C.UTF-8)", "none is held", "there are none yet", "Nothing is broken"],
     );
     assert!(!ward.home.exists());
-    let user = ward.desk.path("user");
+    let user = ward.sandbox.path("user");
     fs::create_dir(&user).expect("made");
     let json = ward.json(&[("LONGHAUL_HOME", ""), ("HOME", user.to_str().expect("text"))], 0);
     assert_eq!(json["home"], user.join(".gemini").to_str().expect("text"));
@@ -145,7 +148,7 @@ fn the_json_has_its_keys() {
 
 #[test]
 fn a_sound_home_is_told_with_its_project() {
-    let fixture = Desk::new().read("in.jsonl");
+    let fixture = Sandbox::new().read("in.jsonl");
     let whole: String = fixture.lines().take(28).map(|line| format!("{line}\n")).collect();
     let ward = Ward::new().identified().with("settings.json", "{\"model\": {\"name\": \"m\"}}");
     let id = ward.json(&[], 0)["project"].as_str().expect("an id").to_string();
@@ -171,7 +174,7 @@ fn keys_are_named_and_never_shown() {
 #[test]
 fn trust_names_what_decides() {
     let ward = Ward::new();
-    let folder = ward.desk.path("").canonicalize().expect("there");
+    let folder = ward.sandbox.path("").canonicalize().expect("there");
     let rule = serde_json::json!({folder.to_str().expect("text"): "DO_NOT_TRUST"}).to_string();
     let ward = ward.with("trustedFolders.json", &rule);
     check_found(&ward.found("trust", &[], 0), &["note ", "is not trusted: the rule ", "DO_NOT_TRUST"]);
@@ -184,9 +187,9 @@ fn trust_names_what_decides() {
     check_found(&off.found("trust", &[], 0), &["ok ", "no folder needs trust"]);
     // A workspace cannot trust itself.
     let ward = Ward::new();
-    let desk =
-        ward.desk.with(".gemini/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}");
-    let ward = Ward { desk, ..ward };
+    let sandbox =
+        ward.sandbox.with(".gemini/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}");
+    let ward = Ward { sandbox, ..ward };
     check_found(&ward.found("trust", &[], 0), &["note ", "no rule covers it"]);
 }
 
@@ -199,7 +202,7 @@ fn broken_files_are_problems_with_advice() {
         .with("trustedFolders.json", "{\"/a\": \"TRUST\"}")
         .with("tmp/app/chats/session-1.jsonl", "\u{0}\u{1}\u{2}nothing that anybody wrote")
         .with("tmp/app/chats/session-2.jsonl", "")
-        .with("tmp/app/chats/session-3.jsonl", &Desk::new().read("in.jsonl"));
+        .with("tmp/app/chats/session-3.jsonl", &Sandbox::new().read("in.jsonl"));
     let told = ward.told(1);
     check_has(
         &told,

@@ -1,11 +1,11 @@
 //! Drives `longhaul eval` as a user would.
 
-mod desk;
+mod sandbox;
 
-use desk::{Desk, check_has, keys, long_session};
+use sandbox::{Sandbox, check_has, keys, long_session};
 
-fn desk() -> Desk {
-    Desk::new()
+fn sandbox() -> Sandbox {
+    Sandbox::new()
         .with("old/long.json", &long_session(20))
         .with("old/notes.json", "[1, 2]")
         .with("old/readme.txt", "hello")
@@ -13,8 +13,9 @@ fn desk() -> Desk {
 
 #[test]
 fn the_report_fits_and_says_what_was_skipped() {
-    let desk = desk();
-    let text = desk.done(&["eval", "old", "in.jsonl", "nowhere.json", "--budget", "1k,2000", "--sessions"]);
+    let sandbox = sandbox();
+    let text =
+        sandbox.done(&["eval", "old", "in.jsonl", "nowhere.json", "--budget", "1k,2000", "--sessions"]);
     check_has(
         &text,
         &[
@@ -38,14 +39,14 @@ fn the_report_fits_and_says_what_was_skipped() {
 
 #[test]
 fn one_method_can_stand_alone() {
-    let text = desk().done(&["eval", "old/long.json", "--only", "--budget", "1k"]);
+    let text = sandbox().done(&["eval", "old/long.json", "--only", "--budget", "1k"]);
     assert!(text.contains("longhaul") && !text.contains("tail-only"), "{text}");
 }
 
 #[test]
 fn the_json_has_its_keys() {
     let json =
-        desk().json(&["eval", "--json", "--small", "--only", "--budget", "2k,1k,2k", "old", "in.jsonl"]);
+        sandbox().json(&["eval", "--json", "--small", "--only", "--budget", "2k,1k,2k", "old", "in.jsonl"]);
     assert_eq!(keys(&json), ["schema", "budgets", "real", "scripted", "small", "sessions", "skipped"]);
     assert_eq!(json["budgets"], serde_json::json!([1000, 2000]));
     assert_eq!((&json["real"]["sessions"], &json["small"]["sessions"]), (&1.into(), &1.into()));
@@ -63,30 +64,30 @@ fn the_json_has_its_keys() {
 
 #[test]
 fn nothing_to_evaluate_is_a_failure() {
-    let desk = desk();
-    desk.check_refused(&["eval", "in.jsonl"], 1, &["no session could be evaluated", "--small", "hint: "]);
-    desk.check_refused(&["eval", "nowhere"], 1, &["there is no file nowhere"]);
-    desk.check_refused(&["eval"], 2, &[]);
-    desk.check_refused(&["eval", "in.jsonl", "--budget", "0"], 2, &["--budget"]);
+    let sandbox = sandbox();
+    sandbox.check_refused(&["eval", "in.jsonl"], 1, &["no session could be evaluated", "--small", "hint: "]);
+    sandbox.check_refused(&["eval", "nowhere"], 1, &["there is no file nowhere"]);
+    sandbox.check_refused(&["eval"], 2, &[]);
+    sandbox.check_refused(&["eval", "in.jsonl", "--budget", "0"], 2, &["--budget"]);
 }
 
 #[test]
 fn a_session_can_come_from_standard_input() {
-    let desk = desk();
+    let sandbox = sandbox();
     let output =
-        desk.feed(&["eval", "-", "--only", "--budget", "1k", "--sessions"], long_session(20).as_bytes());
-    assert!(output.status.success(), "{}", desk::text(&output.stderr));
-    check_has(&desk::text(&output.stdout), &["standard input", "longhaul"]);
+        sandbox.feed(&["eval", "-", "--only", "--budget", "1k", "--sessions"], long_session(20).as_bytes());
+    assert!(output.status.success(), "{}", sandbox::text(&output.stderr));
+    check_has(&sandbox::text(&output.stdout), &["standard input", "longhaul"]);
 }
 
 #[test]
 fn names_cannot_touch_the_terminal() {
-    let desk = desk().with("old/\u{1b}[31m\u{202e}.json", &long_session(20));
+    let sandbox = sandbox().with("old/\u{1b}[31m\u{202e}.json", &long_session(20));
     for arguments in [
         &["eval", "old", "--only", "--budget", "1k", "--sessions"][..],
         &["eval", "old", "--json", "--only", "--budget", "1k"],
     ] {
-        let text = desk.done(arguments);
+        let text = sandbox.done(arguments);
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
     }
 }

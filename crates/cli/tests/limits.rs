@@ -1,21 +1,21 @@
 //! Where the system gives little, the program says so: no limit makes it panic.
 #![cfg(unix)]
 
-mod desk;
+mod sandbox;
 
 use std::process::{Command, Output, Stdio};
 
-use desk::{Desk, text};
+use sandbox::{Sandbox, text};
 
 /// Runs the program in a shell that sets a limit first.
-fn run(desk: &Desk, limit: &str, arguments: &[&str]) -> Output {
+fn run(sandbox: &Sandbox, limit: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command
         .arg("-c")
         .arg(format!("ulimit {limit} && exec \"$0\" \"$@\""))
         .arg(env!("CARGO_BIN_EXE_longhaul"));
-    command.args(arguments).current_dir(desk.path("")).env("NO_COLOR", "1").stdin(Stdio::null());
-    command.env("LONGHAUL_HOME", desk.path("home")).env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    command.args(arguments).current_dir(sandbox.path("")).env("NO_COLOR", "1").stdin(Stdio::null());
+    command.env("LONGHAUL_HOME", sandbox.path("home")).env("GEMINI_CLI_TRUST_WORKSPACE", "true");
     // Nobody listens there.
     command.env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").env("OPENAI_API_KEY", "0123456789abcdef");
     command.output().expect("it runs")
@@ -23,8 +23,8 @@ fn run(desk: &Desk, limit: &str, arguments: &[&str]) -> Output {
 
 /// Checks that a run ends as runs end: done, or with an error in words.
 #[track_caller]
-fn check(desk: &Desk, limit: &str, arguments: &[&str]) -> String {
-    let output = run(desk, limit, arguments);
+fn check(sandbox: &Sandbox, limit: &str, arguments: &[&str]) -> String {
+    let output = run(sandbox, limit, arguments);
     let said = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{limit} {arguments:?}: {} {said}", output.status);
     assert!(!said.contains("panicked"), "{limit} {arguments:?}: {said}");
@@ -34,7 +34,7 @@ fn check(desk: &Desk, limit: &str, arguments: &[&str]) -> String {
 
 #[test]
 fn few_descriptors_end_with_a_message() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for count in [8, 9, 10, 12] {
         let limit = format!("-n {count}");
         for arguments in [
@@ -45,9 +45,9 @@ fn few_descriptors_end_with_a_message() {
             &["memory", "list"],
             &["doctor"],
         ] {
-            check(&desk, &limit, arguments);
+            check(&sandbox, &limit, arguments);
         }
-        let said = check(&desk, &limit, &["-p", "Hi.", "-m", "gpt-4o"]);
+        let said = check(&sandbox, &limit, &["-p", "Hi.", "-m", "gpt-4o"]);
         let expected =
             "hint: close other programs, or raise the limit on open files, such as `ulimit -n 1024`";
         assert!(said.lines().any(|line| line == expected), "{count}: {said}");
@@ -63,16 +63,16 @@ fn a_small_stack_and_deep_values_end_with_a_message() {
             r#"{{"type":"assistant","uuid":"a","parentUuid":"u","sessionId":"s","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"t","name":"x","input":{value}}}]}}}}"#
         )
     };
-    let mut desk = Desk::new();
+    let mut sandbox = Sandbox::new();
     for depth in [100, 126, 1_000, 100_000] {
-        desk = desk.with(&format!("calls{depth}.jsonl"), &format!("{user}\n{}\n", call(depth)));
-        desk =
-            desk.with(&format!("lists{depth}.json"), &format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
+        sandbox = sandbox.with(&format!("calls{depth}.jsonl"), &format!("{user}\n{}\n", call(depth)));
+        sandbox = sandbox
+            .with(&format!("lists{depth}.json"), &format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
         for file in [format!("calls{depth}.jsonl"), format!("lists{depth}.json")] {
             for arguments in
                 [&["inspect", &file][..], &["compress", &file, "--force"], &["eval", &file, "--small"]]
             {
-                check(&desk, "-s 256", arguments);
+                check(&sandbox, "-s 256", arguments);
             }
         }
     }

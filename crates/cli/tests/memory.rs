@@ -1,17 +1,17 @@
 //! Drives `longhaul memory` and `longhaul trust` as a user would.
 
-mod desk;
+mod sandbox;
 
 use std::fs;
 
-use desk::{Desk, check_has, keys, text};
+use sandbox::{Sandbox, check_has, keys, text};
 use serde_json::{Value, json};
 
 const TRUST: (&str, &str) = ("GEMINI_CLI_TRUST_WORKSPACE", "");
 
-/// A trusted desk with a project in it.
-fn desk() -> Desk {
-    Desk::new()
+/// A trusted sandbox with a project in it.
+fn sandbox() -> Sandbox {
+    Sandbox::new()
         .with(".git/HEAD", "")
         .with("home/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}")
         .with("home/GEMINI.md", "Be brief.\n")
@@ -20,10 +20,10 @@ fn desk() -> Desk {
         .with("app/GEMINI.md", "The app is in Rust.\n")
 }
 
-/// The names of files below the desk in a list of objects.
+/// The names of files below the sandbox in a list of objects.
 #[track_caller]
-fn paths(desk: &Desk, list: &Value) -> Vec<String> {
-    let root = desk.path("").canonicalize().expect("there");
+fn paths(sandbox: &Sandbox, list: &Value) -> Vec<String> {
+    let root = sandbox.path("").canonicalize().expect("there");
     let name = |object: &Value| {
         let path = std::path::PathBuf::from(object["path"].as_str().expect("a path"));
         let path = path.canonicalize().unwrap_or(path);
@@ -34,8 +34,8 @@ fn paths(desk: &Desk, list: &Value) -> Vec<String> {
 
 #[test]
 fn show_tells_what_a_session_begins_with() {
-    let desk = desk();
-    let told = desk.done(&["memory", "show"]);
+    let sandbox = sandbox();
+    let told = sandbox.done(&["memory", "show"]);
     check_has(
         &told,
         &[
@@ -46,14 +46,14 @@ fn show_tells_what_a_session_begins_with() {
             "<!-- Import failed: ./docs/none.md - no such file --> and @types/node",
         ],
     );
-    assert_eq!(desk.done(&["memory"]), told);
-    assert_eq!(desk.done(&["memory", "--json"]), desk.done(&["memory", "show", "--json"]));
-    let prompt = desk.done(&["memory", "show", "--prompt"]);
+    assert_eq!(sandbox.done(&["memory"]), told);
+    assert_eq!(sandbox.done(&["memory", "--json"]), sandbox.done(&["memory", "show", "--json"]));
+    let prompt = sandbox.done(&["memory", "show", "--prompt"]);
     check_has(
         &prompt,
         &["1. Sub-directory", "5. Global", "<global_context>", "</project_context>\n</loaded_context>"],
     );
-    let json = desk.json(&["memory", "show", "--json"]);
+    let json = sandbox.json(&["memory", "show", "--json"]);
     let expected = [
         "schema",
         "folder",
@@ -67,60 +67,60 @@ fn show_tells_what_a_session_begins_with() {
         "left_out",
     ];
     assert_eq!(keys(&json), expected);
-    assert_eq!(paths(&desk, &json["files"]), ["home/GEMINI.md", "GEMINI.md"]);
+    assert_eq!(paths(&sandbox, &json["files"]), ["home/GEMINI.md", "GEMINI.md"]);
     assert_eq!(json["files"][1]["imports"][0]["state"], "included");
     assert_eq!(json["files"][1]["imports"][1]["state"], "failed");
-    let empty = Desk::new();
+    let empty = Sandbox::new();
     assert!(empty.done(&["memory", "show"]).starts_with("Memory is currently empty.\n"));
 }
 
 #[test]
 fn list_and_reload_count_files() {
-    let desk = desk();
+    let sandbox = sandbox();
     check_has(
-        &desk.done(&["memory", "list"]),
+        &sandbox.done(&["memory", "list"]),
         &["There are 2 GEMINI.md file(s) in use:", "global", "project", "tokens"],
     );
     check_has(
-        &desk.done(&["memory", "reload"]),
+        &sandbox.done(&["memory", "reload"]),
         &["Memory reloaded successfully. Loaded ", " characters from 2 file(s)"],
     );
-    assert_eq!(desk.json(&["memory", "refresh", "--json"])["files"].as_array().map(Vec::len), Some(2));
-    let empty = Desk::new();
+    assert_eq!(sandbox.json(&["memory", "refresh", "--json"])["files"].as_array().map(Vec::len), Some(2));
+    let empty = Sandbox::new();
     check_has(&empty.done(&["memory", "list"]), &["No GEMINI.md files in use."]);
     check_has(&empty.done(&["memory", "reload"]), &["Memory reloaded successfully. No memory content found"]);
 }
 
 #[test]
 fn why_answers_for_a_path() {
-    let desk = desk()
+    let sandbox = sandbox()
         .with(".geminiignore", "vendor/\n")
         .with("vendor/x/GEMINI.md", "Obey me.")
         .with("app/AGENTS.md", "x");
-    let told = desk.done(&["memory", "why", "app/src/new.rs"]);
+    let told = sandbox.done(&["memory", "why", "app/src/new.rs"]);
     check_has(&told, &["sub-directory", "when touched", "at start", "(imported by ", "no such file"]);
-    let json = desk.json(&["memory", "why", "app/src/new.rs", "--json"]);
+    let json = sandbox.json(&["memory", "why", "app/src/new.rs", "--json"]);
     assert_eq!(
-        paths(&desk, &json["applies"]),
+        paths(&sandbox, &json["applies"]),
         ["home/GEMINI.md", "GEMINI.md", "docs/style.md", "app/GEMINI.md"]
     );
     assert_eq!(json["applies"][2]["through"].as_array().map(Vec::len), Some(1));
     assert_eq!(json["applies"][3]["when"], "touch");
     assert_eq!(json["not_imported"][0]["written"], "./docs/none.md");
-    let ignored = desk.json(&["memory", "why", "vendor/x/lib.rs", "--json"]);
-    assert_eq!(paths(&desk, &ignored["skipped"]), ["vendor/x/GEMINI.md"]);
+    let ignored = sandbox.json(&["memory", "why", "vendor/x/lib.rs", "--json"]);
+    assert_eq!(paths(&sandbox, &ignored["skipped"]), ["vendor/x/GEMINI.md"]);
     assert_eq!(ignored["skipped"][0]["reason"], "ignored");
 }
 
 #[test]
 fn an_untrusted_folder_says_nothing() {
-    let desk = desk().with("home/settings.json", "{}");
-    let told = text(&desk.run_with(&[TRUST], &["memory", "show"]).stdout);
+    let sandbox = sandbox().with("home/settings.json", "{}");
+    let told = text(&sandbox.run_with(&[TRUST], &["memory", "show"]).stdout);
     check_has(&told, &["from 1 file(s)", "Be brief.", "is not trusted", "longhaul trust add"]);
     assert!(!told.contains("Use tabs."));
-    let why = text(&desk.run_with(&[TRUST], &["memory", "why", "app/x", "--json"]).stdout);
+    let why = text(&sandbox.run_with(&[TRUST], &["memory", "why", "app/x", "--json"]).stdout);
     let why: Value = serde_json::from_str(&why).expect("one object");
-    assert_eq!(paths(&desk, &why["skipped"]), ["GEMINI.md", "app/GEMINI.md"]);
+    assert_eq!(paths(&sandbox, &why["skipped"]), ["GEMINI.md", "app/GEMINI.md"]);
     assert_eq!(why["skipped"][1]["reason"], "untrusted");
 }
 
@@ -132,14 +132,19 @@ fn the_settings_choose_names_and_the_way_of_discovery() {
         )
     };
     let full = settings("\"longhaul\": {\"memory\": {\"discovery\": \"full\"}}");
-    let desk =
-        desk().with("AGENTS.md", "Agents.").with("home/settings.json", &full).with("b/c/GEMINI.md", "Deep.");
-    let json = desk.json(&["memory", "list", "--json"]);
-    assert_eq!(paths(&desk, &json["files"]), ["home/GEMINI.md", "AGENTS.md", "GEMINI.md", "app/GEMINI.md"]);
-    let deep = desk.json(&["memory", "why", "b/c/x", "--json"]);
-    assert_eq!(paths(&desk, &deep["skipped"]), ["b/c/GEMINI.md"]);
+    let sandbox = sandbox()
+        .with("AGENTS.md", "Agents.")
+        .with("home/settings.json", &full)
+        .with("b/c/GEMINI.md", "Deep.");
+    let json = sandbox.json(&["memory", "list", "--json"]);
+    assert_eq!(
+        paths(&sandbox, &json["files"]),
+        ["home/GEMINI.md", "AGENTS.md", "GEMINI.md", "app/GEMINI.md"]
+    );
+    let deep = sandbox.json(&["memory", "why", "b/c/x", "--json"]);
+    assert_eq!(paths(&sandbox, &deep["skipped"]), ["b/c/GEMINI.md"]);
     assert_eq!(deep["skipped"][0]["reason"], "limit");
-    let told = desk.done(&["memory", "list"]);
+    let told = sandbox.done(&["memory", "list"]);
     check_has(
         &told,
         &["AGENTS.md, GEMINI.md", "stopped at its limit of 3 folders; at least ", "more were not looked at"],
@@ -148,48 +153,48 @@ fn the_settings_choose_names_and_the_way_of_discovery() {
 
 #[test]
 fn imports_show_both_layouts() {
-    let desk = desk();
+    let sandbox = sandbox();
     check_has(
-        &desk.done(&["memory", "imports", "GEMINI.md"]),
+        &sandbox.done(&["memory", "imports", "GEMINI.md"]),
         &["<!-- Imported from: ./docs/style.md -->", "failed: no such file"],
     );
-    let flat = desk.json(&["memory", "imports", "GEMINI.md", "--format", "flat", "--json"]);
+    let flat = sandbox.json(&["memory", "imports", "GEMINI.md", "--format", "flat", "--json"]);
     assert_eq!(keys(&flat), ["schema", "file", "format", "tokens", "files", "imports", "text"]);
     assert_eq!((flat["format"].as_str(), flat["files"].as_array().map(Vec::len)), (Some("flat"), Some(2)));
-    desk.check_refused(&["memory", "imports", "none.md"], 1, &["could not read none.md"]);
+    sandbox.check_refused(&["memory", "imports", "none.md"], 1, &["could not read none.md"]);
 }
 
 #[test]
 fn facts_are_added_once() {
-    let desk = desk();
-    let told = desk.done(&["memory", "add", "I prefer", "pnpm"]);
+    let sandbox = sandbox();
+    let told = sandbox.done(&["memory", "add", "I prefer", "pnpm"]);
     check_has(&told, &["Okay, I've remembered that: \"I prefer pnpm\"", "GEMINI.md:4"]);
     check_has(
-        &desk.read("home/GEMINI.md"),
+        &sandbox.read("home/GEMINI.md"),
         &["Be brief.\n\n## Gemini Added Memories\n- I prefer pnpm <!-- saved 20"],
     );
-    let again = desk.json(&["memory", "add", "The user prefers pnpm.", "--json"]);
+    let again = sandbox.json(&["memory", "add", "The user prefers pnpm.", "--json"]);
     assert_eq!((again["status"].as_str(), again["line"].as_u64()), (Some("already_there"), Some(4)));
-    let opposite = desk.json(&["memory", "add", "I do not prefer pnpm", "--json"]);
+    let opposite = sandbox.json(&["memory", "add", "I do not prefer pnpm", "--json"]);
     assert_eq!(
         (opposite["status"].as_str(), opposite["contradicts"]["line"].as_u64()),
         (Some("added"), Some(4))
     );
-    desk.done(&["memory", "add", "--scope", "project", "Only here."]);
-    let json = desk.json(&["memory", "list", "--json"]);
+    sandbox.done(&["memory", "add", "--scope", "project", "Only here."]);
+    let json = sandbox.json(&["memory", "list", "--json"]);
     assert_eq!(json["files"][1]["tier"], "private");
     assert!(json["files"][1]["path"].as_str().is_some_and(|path| path.ends_with("/memory/GEMINI.md")));
-    desk.check_refused(&["memory", "add", "--", " - "], 1, &["nothing to remember"]);
+    sandbox.check_refused(&["memory", "add", "--", " - "], 1, &["nothing to remember"]);
     let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
-    desk.check_refused(&["memory", "add", &token], 1, &["holds a secret (github)"]);
+    sandbox.check_refused(&["memory", "add", &token], 1, &["holds a secret (github)"]);
 }
 
 #[test]
 fn the_words_of_a_fact_say_where_it_holds() {
-    let desk = desk();
+    let sandbox = sandbox();
     let add = |text: &str, more: &[&str]| {
         let args: Vec<&str> = ["memory", "add", text, "--json"].iter().chain(more).copied().collect();
-        let json = desk.json(&args);
+        let json = sandbox.json(&args);
         let path = json["path"].as_str().expect("a path").to_string();
         (json["scope"].clone(), json["decided_by"].clone(), path)
     };
@@ -204,15 +209,15 @@ fn the_words_of_a_fact_say_where_it_holds() {
     check("In docs/ headings are short", &[], "folder", "words", "docs/GEMINI.md");
     check("Everybody reads this", &["--folder", "."], "folder", "user", "GEMINI.md");
     check("Only I read this in docs/", &["--scope", "project"], "project", "user", "/memory/GEMINI.md");
-    check_has(&desk.read("docs/GEMINI.md"), &["- In docs/ headings are short <!-- saved 20"]);
-    let told = desk.done(&["memory", "add", "The other port is 9090"]);
+    check_has(&sandbox.read("docs/GEMINI.md"), &["- In docs/ headings are short <!-- saved 20"]);
+    let told = sandbox.done(&["memory", "add", "The other port is 9090"]);
     check_has(
         &told,
         &["It holds in every project, though its words leave that open; --scope or --folder says otherwise."],
     );
-    desk.check_refused(&["memory", "add", "x", "--folder", ".."], 1, &["outside of the workspace"]);
-    desk.check_refused(&["memory", "add", "x", "--folder", "none"], 1, &["no such folder"]);
-    desk.check_refused(
+    sandbox.check_refused(&["memory", "add", "x", "--folder", ".."], 1, &["outside of the workspace"]);
+    sandbox.check_refused(&["memory", "add", "x", "--folder", "none"], 1, &["no such folder"]);
+    sandbox.check_refused(
         &["memory", "add", "x", "--folder", ".", "--scope", "global"],
         2,
         &["cannot be used with"],
@@ -221,7 +226,7 @@ fn the_words_of_a_fact_say_where_it_holds() {
 
 #[test]
 fn trust_is_added_listed_and_removed() {
-    let desk = desk()
+    let sandbox = sandbox()
         .with("home/settings.json", "{}")
         .with(
             ".gemini/settings.json",
@@ -230,7 +235,7 @@ fn trust_is_added_listed_and_removed() {
         .with(".gemini/commands/fix.toml", "")
         .with(".gemini/skills/notes/SKILL.md", "");
     let run = |arguments: &[&str]| {
-        let output = desk.run_with(&[TRUST], arguments);
+        let output = sandbox.run_with(&[TRUST], arguments);
         assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
         text(&output.stdout)
     };
@@ -266,19 +271,19 @@ fn trust_is_added_listed_and_removed() {
     assert_eq!(removed["removed"], true);
     check_has(&run(&["trust", "remove"]), &["There is no rule about "]);
     check_has(&run(&["trust", "remove"]), &["There was no rule about "]);
-    desk.check_refused(&["trust", "add", "nowhere"], 1, &["is no folder"]);
+    sandbox.check_refused(&["trust", "add", "nowhere"], 1, &["is no folder"]);
     // A file with mistakes is named, and left as it is.
-    fs::write(desk.path("home/trustedFolders.json"), "{\"/a\": \"YES\"}").expect("written");
-    desk.check_refused(&["trust", "list"], 1, &["could not understand", "TRUST_FOLDER"]);
+    fs::write(sandbox.path("home/trustedFolders.json"), "{\"/a\": \"YES\"}").expect("written");
+    sandbox.check_refused(&["trust", "list"], 1, &["could not understand", "TRUST_FOLDER"]);
 }
 
 #[test]
 fn names_that_act_on_terminals_are_made_visible() {
-    let desk = desk().with("GEMINI.md", "\u{1b}[31mred\u{7}");
+    let sandbox = sandbox().with("GEMINI.md", "\u{1b}[31mred\u{7}");
     for arguments in
         [&["memory", "show"][..], &["memory", "show", "--json"], &["memory", "imports", "GEMINI.md"]]
     {
-        assert!(!desk.done(arguments).contains(['\u{1b}', '\u{7}']), "{arguments:?}");
+        assert!(!sandbox.done(arguments).contains(['\u{1b}', '\u{7}']), "{arguments:?}");
     }
 }
 
@@ -286,13 +291,13 @@ fn names_that_act_on_terminals_are_made_visible() {
 #[test]
 fn names_that_are_not_unicode_do_no_harm() {
     use std::os::unix::ffi::OsStrExt;
-    let desk = desk();
-    let folder = desk.path("").join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    let sandbox = sandbox();
+    let folder = sandbox.path("").join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
     fs::create_dir(&folder).expect("made");
     fs::write(folder.join("GEMINI.md"), "Odd.").expect("written");
     let full = "{\"security\": {\"folderTrust\": {\"enabled\": false}}, \"longhaul\": {\"memory\": {\"discovery\": \"full\"}}}";
-    let desk = desk.with("home/settings.json", full);
-    let json = desk.json(&["memory", "list", "--json"]);
+    let sandbox = sandbox.with("home/settings.json", full);
+    let json = sandbox.json(&["memory", "list", "--json"]);
     assert!(json["files"].to_string().contains("caf\u{fffd}/GEMINI.md"), "{json}");
-    check_has(&desk.done(&["memory", "show"]), &["Odd."]);
+    check_has(&sandbox.done(&["memory", "show"]), &["Odd."]);
 }

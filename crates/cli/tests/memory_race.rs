@@ -1,6 +1,6 @@
 //! Many processes save a fact each into one file, at once, and some are killed: what was acknowledged is there.
 
-mod desk;
+mod sandbox;
 
 use std::fs;
 use std::io::Read;
@@ -8,15 +8,15 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use desk::Desk;
+use sandbox::Sandbox;
 
 const PROCESSES: usize = 50;
 
-fn start(desk: &Desk, number: usize) -> Child {
+fn start(sandbox: &Sandbox, number: usize) -> Child {
     Command::new(env!("CARGO_BIN_EXE_longhaul"))
         .args(["memory", "add", &format!("Fact number {number} of the race")])
-        .current_dir(desk.path(""))
-        .env("LONGHAUL_HOME", desk.path("home"))
+        .current_dir(sandbox.path(""))
+        .env("LONGHAUL_HOME", sandbox.path("home"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -32,15 +32,15 @@ fn chance(state: &mut u64) -> u64 {
 
 #[test]
 fn every_acknowledged_fact_is_there_and_the_file_is_never_torn() {
-    let desk = Desk::new().with("home/GEMINI.md", "# Mine\r\n\r\nBe brief.\r\n");
+    let sandbox = Sandbox::new().with("home/GEMINI.md", "# Mine\r\n\r\nBe brief.\r\n");
     let mut state = 7;
     let mut children: Vec<(usize, Child)> =
-        (0..PROCESSES).map(|number| (number, start(&desk, number))).collect();
+        (0..PROCESSES).map(|number| (number, start(&sandbox, number))).collect();
     // Readers never see half a file.
     let mut killed = 0;
     while killed < PROCESSES / 3 {
         thread::sleep(Duration::from_millis(chance(&mut state) % 60));
-        check_whole(&fs::read_to_string(desk.path("home/GEMINI.md")).expect("readable"));
+        check_whole(&fs::read_to_string(sandbox.path("home/GEMINI.md")).expect("readable"));
         let victim = usize::try_from(chance(&mut state)).expect("small") % children.len();
         children[victim].1.kill().expect("it may have ended already");
         killed += 1;
@@ -54,7 +54,7 @@ fn every_acknowledged_fact_is_there_and_the_file_is_never_torn() {
             said.contains("Okay, I've remembered that").then_some(number)
         })
         .collect();
-    let text = fs::read_to_string(desk.path("home/GEMINI.md")).expect("readable");
+    let text = fs::read_to_string(sandbox.path("home/GEMINI.md")).expect("readable");
     check_whole(&text);
     for number in &acknowledged {
         let count = text.matches(&format!("- Fact number {number} of the race <!-- saved ")).count();

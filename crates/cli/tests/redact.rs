@@ -1,8 +1,8 @@
 //! Checks that `--redact` lets no secret through, whatever is written or shown.
 
-mod desk;
+mod sandbox;
 
-use desk::{Desk, check_has, long_session, text};
+use sandbox::{Sandbox, check_has, long_session, text};
 use serde_json::{Value, json};
 
 /// A token that is real in all but that nobody issued it.
@@ -29,25 +29,27 @@ fn leaky() -> String {
 
 /// The fixture with a token behind a word that stands in paths, texts, outputs and fields that only the agent reads.
 fn leaky_log() -> String {
-    let fixture = Desk::new().read("in.jsonl");
+    let fixture = Sandbox::new().read("in.jsonl");
     assert!(fixture.matches("ferry").count() > 20);
     fixture.replace("ferry", &format!("ferry {} ", token()))
 }
 
-fn desk() -> Desk {
-    Desk::new().with("leaky.json", &leaky()).with("leaky.jsonl", &leaky_log())
+fn sandbox() -> Sandbox {
+    Sandbox::new().with("leaky.json", &leaky()).with("leaky.jsonl", &leaky_log())
 }
 
 /// Runs the program and looks for secrets in all it printed and wrote.
 #[track_caller]
 fn check_clean(arguments: &[&str]) -> String {
-    let desk = desk();
-    let output = desk.run(arguments);
+    let sandbox = sandbox();
+    let output = sandbox.run(arguments);
     let (told, aside) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{arguments:?}: {aside}");
-    let written =
-        desk.names().into_iter().filter(|name| name.starts_with("out") || name.starts_with("tool-outputs"));
-    let all = written.map(|name| desk.read(&name)).chain([told.clone(), aside.clone()]);
+    let written = sandbox
+        .names()
+        .into_iter()
+        .filter(|name| name.starts_with("out") || name.starts_with("tool-outputs"));
+    let all = written.map(|name| sandbox.read(&name)).chain([told.clone(), aside.clone()]);
     for text in all {
         for secret in [&token()[4..], PASSWORD] {
             assert!(!text.contains(secret), "{arguments:?} lets a secret through");
@@ -58,11 +60,11 @@ fn check_clean(arguments: &[&str]) -> String {
 
 #[test]
 fn the_sessions_do_leak_without_it() {
-    let desk = desk();
+    let sandbox = sandbox();
     for file in ["leaky.json", "leaky.jsonl"] {
-        desk.done(&["compress", file, "--window", "20k", "--force", "-o", "out"]);
-        assert!(desk.read("out").contains(&token()), "{file}");
-        assert_eq!(desk.json(&["compress", file, "--json"])["report"]["redacted"], Value::Null);
+        sandbox.done(&["compress", file, "--window", "20k", "--force", "-o", "out"]);
+        assert!(sandbox.read("out").contains(&token()), "{file}");
+        assert_eq!(sandbox.json(&["compress", file, "--json"])["report"]["redacted"], Value::Null);
     }
 }
 
@@ -95,17 +97,6 @@ fn nothing_that_is_exported_or_repaired_holds_a_secret() {
 }
 
 #[test]
-fn the_fields_of_a_request_hold_no_secret() {
-    let request =
-        json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "labels": {"key": token()}});
-    let desk = Desk::new().with("request.json", &request.to_string());
-    let told = desk.json(&["sessions", "repair", "request.json", "--redact", "-o", "out.json", "--json"]);
-    assert_eq!(told["redacted"]["kinds"][0]["messages"], json!(["request"]));
-    let written: Value = serde_json::from_str(&desk.read("out.json")).expect("JSON");
-    assert_eq!(written["labels"], json!({"key": "[REDACTED]"}));
-}
-
-#[test]
 fn it_is_told_what_was_found_and_where() {
     let told = check_clean(&["compress", "leaky.json", "--redact"]);
     check_has(&told, &["6 secrets redacted:", "5 × github: m1, m2, m3, m4, system", "1 × password: m2"]);
@@ -113,22 +104,22 @@ fn it_is_told_what_was_found_and_where() {
         {"kind": "github", "count": 5, "messages": ["m1", "m2", "m3", "m4", "system"]},
         {"kind": "password", "count": 1, "messages": ["m2"]},
     ]});
-    let desk = desk();
-    let compressed = desk.json(&["compress", "leaky.json", "--redact", "--json"]);
+    let sandbox = sandbox();
+    let compressed = sandbox.json(&["compress", "leaky.json", "--redact", "--json"]);
     assert_eq!(compressed["report"]["redacted"], expected);
     check_has(&compressed["pins"][0]["text"].to_string(), &["Always push with [REDACTED] and nothing else."]);
     let exported =
-        desk.json(&["sessions", "export", "leaky.json", "--format", "openai", "--redact", "--json"]);
+        sandbox.json(&["sessions", "export", "leaky.json", "--format", "openai", "--redact", "--json"]);
     assert_eq!(exported["redacted"], expected);
     check_has(&check_clean(&["sessions", "repair", "leaky.json", "--redact"]), &["6 secrets redacted:"]);
 }
 
 #[test]
 fn where_there_is_no_secret_nothing_changes() {
-    let desk = desk();
-    let plain = desk.done(&["sessions", "export", "in.jsonl", "--format", "neutral", "-o", "-"]);
+    let sandbox = sandbox();
+    let plain = sandbox.done(&["sessions", "export", "in.jsonl", "--format", "neutral", "-o", "-"]);
     let redacted =
-        desk.run(&["sessions", "export", "in.jsonl", "--format", "neutral", "--redact", "-o", "-"]);
+        sandbox.run(&["sessions", "export", "in.jsonl", "--format", "neutral", "--redact", "-o", "-"]);
     assert_eq!(text(&redacted.stdout), plain);
     check_has(&text(&redacted.stderr), &["No secrets found"]);
 }

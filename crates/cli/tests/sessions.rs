@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const FORMATS: [(&str, &str); 6] = [
     ("gemini", "gemini-contents"),
@@ -21,13 +21,13 @@ fn fixture() -> PathBuf {
 }
 
 /// A folder with a copy of the fixture as `in.jsonl`, in which the program is run.
-struct Desk(tempfile::TempDir);
+struct Sandbox(tempfile::TempDir);
 
-impl Desk {
+impl Sandbox {
     fn new() -> Self {
-        let desk = Self(tempfile::tempdir().expect("a folder"));
-        fs::copy(fixture(), desk.path("in.jsonl")).expect("copied");
-        desk
+        let sandbox = Self(tempfile::tempdir().expect("a folder"));
+        fs::copy(fixture(), sandbox.path("in.jsonl")).expect("copied");
+        sandbox
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -95,11 +95,11 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn an_interrupted_session_is_repaired() {
-    let desk = Desk::new();
-    let faults = desk.json(&["inspect", "--json", "in.jsonl"])["faults"].clone();
+    let sandbox = Sandbox::new();
+    let faults = sandbox.json(&["inspect", "--json", "in.jsonl"])["faults"].clone();
     let faults = faults.as_array().expect("a list");
     assert!(!faults.is_empty());
-    let said = desk.done(&["sessions", "repair", "in.jsonl", "-o", "out.jsonl"]);
+    let said = sandbox.done(&["sessions", "repair", "in.jsonl", "-o", "out.jsonl"]);
     for fault in faults {
         let mark = fault["message"].as_str().expect("a mark");
         assert!(said.lines().any(|line| line.starts_with(&format!("{mark}: "))), "{mark} is not in {said}");
@@ -109,24 +109,24 @@ fn an_interrupted_session_is_repaired() {
     let summary = said.lines().last().expect("a summary");
     assert!(summary.starts_with(&format!("{} repair", faults.len())), "{summary}");
     assert!(summary.contains("out.jsonl as Claude Code session"), "{summary}");
-    let after = desk.json(&["inspect", "--json", "out.jsonl"]);
+    let after = sandbox.json(&["inspect", "--json", "out.jsonl"]);
     assert_eq!(after["format"], "claude-code");
     assert_eq!(after["faults"], Value::Array(Vec::new()));
-    let before = desk.json(&["inspect", "--json", "in.jsonl"]);
+    let before = sandbox.json(&["inspect", "--json", "in.jsonl"]);
     for key in ["calls", "title", "session_id", "models", "directory", "side_chains"] {
         assert_eq!(after[key], before[key], "{key}");
     }
-    let again = desk.done(&["sessions", "repair", "out.jsonl", "-o", "copy.jsonl"]);
+    let again = sandbox.done(&["sessions", "repair", "out.jsonl", "-o", "copy.jsonl"]);
     assert!(again.starts_with("Nothing to repair; wrote "), "{again}");
-    assert_eq!(fs::read(desk.path("copy.jsonl")).ok(), fs::read(desk.path("out.jsonl")).ok());
+    assert_eq!(fs::read(sandbox.path("copy.jsonl")).ok(), fs::read(sandbox.path("out.jsonl")).ok());
 }
 
 #[test]
 fn a_repair_can_change_the_format() {
     for (name, format) in FORMATS {
-        let desk = Desk::new();
-        desk.done(&["sessions", "repair", "in.jsonl", "-o", "out", "--format", name]);
-        let after = desk.json(&["inspect", "--json", "out"]);
+        let sandbox = Sandbox::new();
+        sandbox.done(&["sessions", "repair", "in.jsonl", "-o", "out", "--format", name]);
+        let after = sandbox.json(&["inspect", "--json", "out"]);
         assert_eq!(
             (after["format"].as_str(), after["faults"].as_array().map(Vec::len)),
             (Some(format), Some(0))
@@ -136,40 +136,40 @@ fn a_repair_can_change_the_format() {
 
 #[test]
 fn the_repairs_can_be_read_by_machines() {
-    let desk = Desk::new();
-    let report = desk.json(&["sessions", "repair", "in.jsonl", "--json"]);
+    let sandbox = Sandbox::new();
+    let report = sandbox.json(&["sessions", "repair", "in.jsonl", "--json"]);
     assert_eq!(report["schema"], 1);
     assert_eq!(report["written"], Value::Null);
     assert_eq!(report["target"], "claude-code");
     let repairs = report["repairs"].as_array().expect("a list");
     let kinds: Vec<&str> = repairs.iter().filter_map(|repair| repair["kind"].as_str()).collect();
-    let faults = desk.json(&["inspect", "--json", "in.jsonl"])["faults"].clone();
+    let faults = sandbox.json(&["inspect", "--json", "in.jsonl"])["faults"].clone();
     let found: Vec<&str> =
         faults.as_array().expect("a list").iter().filter_map(|fault| fault["kind"].as_str()).collect();
     assert_eq!(kinds, found);
-    assert_eq!(desk.names(), ["in.jsonl"]);
+    assert_eq!(sandbox.names(), ["in.jsonl"]);
 }
 
 #[test]
 fn without_a_destination_nothing_is_written() {
-    let desk = Desk::new();
-    let said = desk.done(&["sessions", "repair", "in.jsonl"]);
+    let sandbox = Sandbox::new();
+    let said = sandbox.done(&["sessions", "repair", "in.jsonl"]);
     assert!(said.contains("nothing was written; -o OUT"), "{said}");
-    let said = desk.done(&["sessions", "export", "in.jsonl", "--format", "openai"]);
+    let said = sandbox.done(&["sessions", "export", "in.jsonl", "--format", "openai"]);
     assert!(said.contains("nothing was written; -o OUT"), "{said}");
-    assert_eq!(desk.names(), ["in.jsonl"]);
+    assert_eq!(sandbox.names(), ["in.jsonl"]);
 }
 
 #[test]
 fn the_result_alone_goes_to_standard_output() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for arguments in [
         &["sessions", "repair", "in.jsonl", "-o", "-"][..],
         &["sessions", "export", "in.jsonl", "-o", "-", "--format", "neutral"],
     ] {
-        let output = desk.run(arguments);
+        let output = sandbox.run(arguments);
         assert!(output.status.success());
-        let read = desk.run_with_input(&["inspect", "--json", "-"], &output.stdout);
+        let read = sandbox.run_with_input(&["inspect", "--json", "-"], &output.stdout);
         assert!(read.status.success(), "{}", text(&read.stderr));
         let said = text(&output.stderr);
         assert!(said.contains("wrote it to standard output"), "{said}");
@@ -178,54 +178,25 @@ fn the_result_alone_goes_to_standard_output() {
 
 #[test]
 fn standard_input_is_read() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let input = fs::read(fixture()).expect("the fixture");
-    let output = desk.run_with_input(&["sessions", "repair", "-", "-o", "out.jsonl"], &input);
+    let output = sandbox.run_with_input(&["sessions", "repair", "-", "-o", "out.jsonl"], &input);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let from_file = desk.done(&["sessions", "repair", "in.jsonl", "-o", "-"]);
-    assert_eq!(fs::read_to_string(desk.path("out.jsonl")).ok(), Some(from_file));
-}
-
-#[test]
-fn a_request_keeps_the_fields_that_are_not_ours() {
-    let said = json!([{"role": "user", "content": "hi"}]);
-    let contents = json!([{"role": "user", "parts": [{"text": "hi"}]}]);
-    for (format, request) in [
-        (
-            "anthropic",
-            json!({"model": "m", "system": "Be brief.", "messages": said, "max_tokens": 9, "stream": true,
-                "thinking": {"type": "disabled"}, "metadata": {"user_id": "u"}, "context_management": {"edits": []}}),
-        ),
-        ("openai", json!({"model": "m", "messages": said, "max_tokens": 9, "seed": 7, "stream": false})),
-        (
-            "gemini",
-            json!({"model": "models/m", "contents": contents, "generationConfig": {"topK": 1}, "safetySettings": []}),
-        ),
-    ] {
-        let desk = Desk::new();
-        fs::write(desk.path("request.json"), request.to_string()).expect("the request is written");
-        desk.done(&["sessions", "export", "request.json", "--format", format, "-o", "out.json"]);
-        desk.done(&["sessions", "repair", "request.json", "-o", "repaired.json"]);
-        for name in ["out.json", "repaired.json"] {
-            let written: Value =
-                serde_json::from_str(&fs::read_to_string(desk.path(name)).expect("it was written"))
-                    .expect("JSON");
-            assert_eq!(written, request, "{name} of {format}");
-        }
-    }
+    let from_file = sandbox.done(&["sessions", "repair", "in.jsonl", "-o", "-"]);
+    assert_eq!(fs::read_to_string(sandbox.path("out.jsonl")).ok(), Some(from_file));
 }
 
 #[test]
 fn every_format_can_be_exported_and_read() {
-    let desk = Desk::new();
-    desk.done(&["sessions", "repair", "in.jsonl", "-o", "whole.jsonl"]);
-    let whole = desk.json(&["inspect", "--json", "whole.jsonl"]);
+    let sandbox = Sandbox::new();
+    sandbox.done(&["sessions", "repair", "in.jsonl", "-o", "whole.jsonl"]);
+    let whole = sandbox.json(&["inspect", "--json", "whole.jsonl"]);
     for (name, format) in FORMATS {
         let out = format!("{name}.out");
         let report =
-            desk.json(&["sessions", "export", "whole.jsonl", "--format", name, "-o", &out, "--json"]);
+            sandbox.json(&["sessions", "export", "whole.jsonl", "--format", name, "-o", &out, "--json"]);
         assert_eq!(report["target"], format);
-        let after = desk.json(&["inspect", "--json", &out]);
+        let after = sandbox.json(&["inspect", "--json", &out]);
         assert_eq!(after["format"], format);
         assert_eq!(after["faults"], Value::Array(Vec::new()), "{name}");
         for key in ["calls", "results"] {
@@ -236,89 +207,90 @@ fn every_format_can_be_exported_and_read() {
 
 #[test]
 fn what_a_format_cannot_hold_is_told_aside() {
-    let desk = Desk::new();
-    let output = desk.run(&["sessions", "export", "in.jsonl", "--format", "gemini", "-o", "out.json"]);
+    let sandbox = Sandbox::new();
+    let output = sandbox.run(&["sessions", "export", "in.jsonl", "--format", "gemini", "-o", "out.json"]);
     let said = text(&output.stderr);
     assert!(
         said.contains("this format cannot hold:") && said.contains("× signature of another vendor: m"),
         "{said}"
     );
     assert!(text(&output.stdout).contains("out.json as Gemini contents"));
-    let output = desk.run(&["sessions", "export", "in.jsonl", "--format", "claude-code", "-o", "same.jsonl"]);
+    let output =
+        sandbox.run(&["sessions", "export", "in.jsonl", "--format", "claude-code", "-o", "same.jsonl"]);
     assert!(!text(&output.stderr).contains("cannot hold"), "{}", text(&output.stderr));
 }
 
 #[test]
 fn nothing_is_overwritten_by_accident() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let to = |out: &'static str| ["sessions", "repair", "in.jsonl", "-o", out];
-    desk.check_refused(&to("in.jsonl"), 1, &["is the input, which is never overwritten", "hint: "]);
-    desk.check_refused(
+    sandbox.check_refused(&to("in.jsonl"), 1, &["is the input, which is never overwritten", "hint: "]);
+    sandbox.check_refused(
         &["sessions", "repair", "in.jsonl", "-o", "./in.jsonl", "--force"],
         1,
         &["never overwritten"],
     );
-    fs::write(desk.path("mine.txt"), "mine").expect("written");
-    desk.check_refused(&to("mine.txt"), 1, &["mine.txt exists already", "--force"]);
-    assert_eq!(fs::read_to_string(desk.path("mine.txt")).ok().as_deref(), Some("mine"));
-    desk.done(&["sessions", "repair", "in.jsonl", "-o", "mine.txt", "--force"]);
-    assert_eq!(desk.json(&["inspect", "--json", "mine.txt"])["faults"], Value::Array(Vec::new()));
+    fs::write(sandbox.path("mine.txt"), "mine").expect("written");
+    sandbox.check_refused(&to("mine.txt"), 1, &["mine.txt exists already", "--force"]);
+    assert_eq!(fs::read_to_string(sandbox.path("mine.txt")).ok().as_deref(), Some("mine"));
+    sandbox.done(&["sessions", "repair", "in.jsonl", "-o", "mine.txt", "--force"]);
+    assert_eq!(sandbox.json(&["inspect", "--json", "mine.txt"])["faults"], Value::Array(Vec::new()));
 }
 
 #[cfg(unix)]
 #[test]
 fn the_input_is_recognised_behind_standard_input() {
-    let desk = Desk::new();
-    let file = fs::File::open(desk.path("in.jsonl")).expect("the copy");
-    let mut command = desk.command(&["sessions", "repair", "-", "-o", "in.jsonl", "--force"]);
+    let sandbox = Sandbox::new();
+    let file = fs::File::open(sandbox.path("in.jsonl")).expect("the copy");
+    let mut command = sandbox.command(&["sessions", "repair", "-", "-o", "in.jsonl", "--force"]);
     let output = command.stdin(file).output().expect("it runs");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("never overwritten"), "{}", text(&output.stderr));
-    assert_eq!(fs::read(desk.path("in.jsonl")).ok(), fs::read(fixture()).ok());
+    assert_eq!(fs::read(sandbox.path("in.jsonl")).ok(), fs::read(fixture()).ok());
 }
 
 #[test]
 fn wrong_input_and_usage_are_told() {
-    let desk = Desk::new();
-    fs::write(desk.path("empty"), "").expect("written");
-    fs::write(desk.path("broken"), r#"{"contents": [{"role"#).expect("written");
-    fs::write(desk.path("other"), r#"{"a": 1}"#).expect("written");
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("empty"), "").expect("written");
+    fs::write(sandbox.path("broken"), r#"{"contents": [{"role"#).expect("written");
+    fs::write(sandbox.path("other"), r#"{"a": 1}"#).expect("written");
     for (file, reason) in [
         ("missing", "there is no file and no session called missing"),
         ("empty", "the input is empty"),
         ("broken", "broken"),
         ("other", "no session format that Longhaul knows"),
     ] {
-        desk.check_refused(&["sessions", "repair", file, "-o", "out"], 1, &["error: ", reason]);
-        desk.check_refused(
+        sandbox.check_refused(&["sessions", "repair", file, "-o", "out"], 1, &["error: ", reason]);
+        sandbox.check_refused(
             &["sessions", "export", file, "-o", "out", "--format", "openai"],
             1,
             &["error: ", reason],
         );
     }
-    desk.check_refused(&["sessions", "export", "in.jsonl"], 2, &["--format"]);
-    desk.check_refused(&["sessions", "export", "in.jsonl", "--format", "docx"], 2, &["docx", "neutral"]);
-    desk.check_refused(&["sessions", "mend"], 2, &["mend"]);
+    sandbox.check_refused(&["sessions", "export", "in.jsonl"], 2, &["--format"]);
+    sandbox.check_refused(&["sessions", "export", "in.jsonl", "--format", "docx"], 2, &["docx", "neutral"]);
+    sandbox.check_refused(&["sessions", "mend"], 2, &["mend"]);
 }
 
 #[test]
 fn what_the_reader_stumbled_over_is_told() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let mut torn = fs::read(fixture()).expect("the fixture");
     torn.extend_from_slice(b"{\"type\": \"user\", \"message\": {\"role\"");
-    fs::write(desk.path("torn.jsonl"), torn).expect("written");
-    let said = desk.done(&["sessions", "repair", "torn.jsonl"]);
+    fs::write(sandbox.path("torn.jsonl"), torn).expect("written");
+    let said = sandbox.done(&["sessions", "repair", "torn.jsonl"]);
     assert!(said.contains("in reading:") && said.contains("  line "), "{said}");
-    let report = desk.json(&["sessions", "repair", "torn.jsonl", "--json"]);
+    let report = sandbox.json(&["sessions", "repair", "torn.jsonl", "--json"]);
     assert!(report["warning_count"].as_u64() > Some(0));
 }
 
 #[test]
 fn text_from_a_session_cannot_touch_the_terminal() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let session =
         r#"[{"role":"model","parts":[{"functionCall":{"id":"c\u001b[31m","name":"ls","args":{}}}]}]"#;
-    fs::write(desk.path("odd.json"), session).expect("written");
-    let said = desk.done(&["sessions", "repair", "odd.json"]);
+    fs::write(sandbox.path("odd.json"), session).expect("written");
+    let said = sandbox.done(&["sessions", "repair", "odd.json"]);
     assert!(said.contains("␛[31m") && !said.contains('\x1b'), "{said}");
 }

@@ -1,12 +1,12 @@
 //! Drives the program with settings files of a temporary home and workspace.
 
-mod desk;
+mod sandbox;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use desk::{Desk, check_has, text};
+use sandbox::{Sandbox, check_has, text};
 use tempfile::TempDir;
 
 /// A user's folder, a home in another place, and a repository to work in.
@@ -198,8 +198,8 @@ fn help_version_and_completions_never_load_settings() {
 
 #[test]
 fn a_home_that_would_move_with_the_folder_is_refused() {
-    let desk = Desk::new();
-    let output = desk.run_with(&[("LONGHAUL_HOME", "home")], &["inspect", "in.jsonl"]);
+    let sandbox = Sandbox::new();
+    let output = sandbox.run_with(&[("LONGHAUL_HOME", "home")], &["inspect", "in.jsonl"]);
     assert_eq!(output.status.code(), Some(1));
     check_has(
         &text(&output.stderr),

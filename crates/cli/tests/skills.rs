@@ -1,17 +1,17 @@
 //! Drives `longhaul skills` as a user would.
 
-mod desk;
+mod sandbox;
 
 use std::fs;
 
-use desk::{Desk, check_has, text};
+use sandbox::{Sandbox, check_has, text};
 use serde_json::{Value, json};
 
 const TIDES: &str = "---\nname: tides\ndescription: Reads tide tables.\n---\nOpen the table.\n";
 
-/// A trusted desk with a skill of each kind.
-fn desk() -> Desk {
-    Desk::new()
+/// A trusted sandbox with a skill of each kind.
+fn sandbox() -> Sandbox {
+    Sandbox::new()
         .with(".git/HEAD", "")
         .with("home/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}} // mine\n")
         .with("home/skills/tides/SKILL.md", TIDES)
@@ -28,8 +28,8 @@ fn skill(name: &str) -> String {
 }
 
 /// The names and tiers of a listing.
-fn listed(desk: &Desk) -> Vec<String> {
-    let json = desk.json(&["skills", "list", "--json"]);
+fn listed(sandbox: &Sandbox) -> Vec<String> {
+    let json = sandbox.json(&["skills", "list", "--json"]);
     let name = |skill: &Value| {
         let off = if skill["enabled"] == json!(true) { "" } else { " off" };
         format!("{} {}{off}", skill["name"].as_str().unwrap(), skill["tier"].as_str().unwrap())
@@ -41,14 +41,14 @@ fn listed(desk: &Desk) -> Vec<String> {
 
 #[test]
 fn skills_are_listed_with_what_is_wrong() {
-    let desk = desk();
-    assert_eq!(listed(&desk), ["tides user", "waves extension", "Winds workspace_shared"]);
-    let told = desk.done(&["skills"]);
+    let sandbox = sandbox();
+    assert_eq!(listed(&sandbox), ["tides user", "waves extension", "Winds workspace_shared"]);
+    let told = sandbox.done(&["skills"]);
     check_has(
         &told,
         &["tides  one of the user's skills\n  Reads tide tables.\n", "1 file should be a skill and is none"],
     );
-    let all = desk.done(&["skills", "list", "--all"]);
+    let all = sandbox.done(&["skills", "list", "--all"]);
     check_has(
         &all,
         &["broken/SKILL.md: it has no front matter", "winds: ", "by one of the workspace's shared skills"],
@@ -57,25 +57,25 @@ fn skills_are_listed_with_what_is_wrong() {
 
 #[test]
 fn what_comes_with_longhaul_is_listed_on_request_replaced_and_switched_off() {
-    let desk = desk();
-    assert!(!desk.done(&["skills"]).contains("skill-creator"));
-    check_has(&desk.done(&["skills", "list", "--all"]), &["skill-creator  built in\n"]);
-    let shown = desk.json(&["skills", "show", "Skill-Creator", "--json"]);
+    let sandbox = sandbox();
+    assert!(!sandbox.done(&["skills"]).contains("skill-creator"));
+    check_has(&sandbox.done(&["skills", "list", "--all"]), &["skill-creator  built in\n"]);
+    let shown = sandbox.json(&["skills", "show", "Skill-Creator", "--json"]);
     assert_eq!((&shown["tier"], &shown["path"]), (&json!("builtin"), &json!(null)));
     check_has(shown["instructions"].as_str().expect("a text"), &["# Writing a skill", "## Verification"]);
-    desk.check_refused(&["skills", "uninstall", "skill-creator"], 1, &["skill-creator"]);
-    desk.done(&["skills", "disable", "skill-creator"]);
-    assert_eq!(desk.json(&["skills", "show", "skill-creator", "--json"])["enabled"], json!(false));
-    let desk = desk.with("home/skills/own/SKILL.md", &skill("skill-creator"));
-    assert_eq!(desk.json(&["skills", "show", "skill-creator", "--json"])["tier"], json!("user"));
+    sandbox.check_refused(&["skills", "uninstall", "skill-creator"], 1, &["skill-creator"]);
+    sandbox.done(&["skills", "disable", "skill-creator"]);
+    assert_eq!(sandbox.json(&["skills", "show", "skill-creator", "--json"])["enabled"], json!(false));
+    let sandbox = sandbox.with("home/skills/own/SKILL.md", &skill("skill-creator"));
+    assert_eq!(sandbox.json(&["skills", "show", "skill-creator", "--json"])["tier"], json!("user"));
 }
 
 #[test]
 fn an_untrusted_folder_has_no_skills() {
-    let desk = desk().with("home/settings.json", "{}");
-    assert_eq!(listed(&desk), ["tides user", "waves extension"]);
-    check_has(&desk.done(&["skills"]), &[".gemini/skills does not count, as its folder is not trusted"]);
-    desk.check_refused(
+    let sandbox = sandbox().with("home/settings.json", "{}");
+    assert_eq!(listed(&sandbox), ["tides user", "waves extension"]);
+    check_has(&sandbox.done(&["skills"]), &[".gemini/skills does not count, as its folder is not trusted"]);
+    sandbox.check_refused(
         &["skills", "install", "home/skills/tides", "--scope", "workspace", "--yes"],
         1,
         &["is not trusted"],
@@ -84,87 +84,96 @@ fn an_untrusted_folder_has_no_skills() {
 
 #[test]
 fn a_skill_is_shown_as_a_model_reads_it() {
-    let desk = desk();
-    let told = desk.done(&["skills", "show", "TIDES"]);
+    let sandbox = sandbox();
+    let told = sandbox.done(&["skills", "show", "TIDES"]);
     check_has(&told, &["<instructions>\nOpen the table.\n</instructions>", "  references/\n    table.txt\n"]);
-    let json = desk.json(&["skills", "show", "tides", "--json"]);
+    let json = sandbox.json(&["skills", "show", "tides", "--json"]);
     assert_eq!(
         (&json["name"], &json["resources"]),
         (&json!("tides"), &json!(["references/", "references/table.txt"]))
     );
-    desk.check_refused(&["skills", "show", "nobody"], 1, &["there is no skill \"nobody\"", "hint: "]);
+    sandbox.check_refused(&["skills", "show", "nobody"], 1, &["there is no skill \"nobody\"", "hint: "]);
 }
 
 #[test]
 fn skills_are_switched_off_and_on() {
-    let desk = desk().with(".gemini/settings.json", "{\n  // ours\n}\n");
+    let sandbox = sandbox().with(".gemini/settings.json", "{\n  // ours\n}\n");
     check_has(
-        &desk.done(&["skills", "disable", "Tides"]),
+        &sandbox.done(&["skills", "disable", "Tides"]),
         &["tides is off now: ", ".gemini/settings.json says so"],
     );
-    check_has(&desk.read(".gemini/settings.json"), &["\"disabled\": [\"tides\"]", "// ours"]);
-    assert_eq!(desk.done(&["skills", "disable", "tides"]), "tides was off already.\n");
-    desk.done(&["skills", "disable", "waves", "--scope", "user"]);
-    check_has(&desk.read("home/settings.json"), &["\"disabled\": [\"waves\"]", "// mine"]);
-    assert_eq!(listed(&desk), ["tides user off", "waves extension off", "Winds workspace_shared"]);
-    desk.done(&["skills", "enable", "tides"]);
-    let json = desk.json(&["skills", "enable", "WAVES", "--json"]);
+    check_has(&sandbox.read(".gemini/settings.json"), &["\"disabled\": [\"tides\"]", "// ours"]);
+    assert_eq!(sandbox.done(&["skills", "disable", "tides"]), "tides was off already.\n");
+    sandbox.done(&["skills", "disable", "waves", "--scope", "user"]);
+    check_has(&sandbox.read("home/settings.json"), &["\"disabled\": [\"waves\"]", "// mine"]);
+    assert_eq!(listed(&sandbox), ["tides user off", "waves extension off", "Winds workspace_shared"]);
+    sandbox.done(&["skills", "enable", "tides"]);
+    let json = sandbox.json(&["skills", "enable", "WAVES", "--json"]);
     assert_eq!((&json["name"], &json["enabled"]), (&json!("waves"), &json!(true)));
-    assert_eq!(listed(&desk), ["tides user", "waves extension", "Winds workspace_shared"]);
-    desk.check_refused(&["skills", "disable", "nobody"], 1, &["there is no skill"]);
+    assert_eq!(listed(&sandbox), ["tides user", "waves extension", "Winds workspace_shared"]);
+    sandbox.check_refused(&["skills", "disable", "nobody"], 1, &["there is no skill"]);
 }
 
 #[test]
 fn a_skill_is_installed_linked_and_removed() {
-    let desk = desk().with("new/SKILL.md", &skill("currents")).with("new/scripts/run.sh", "echo\n");
-    desk.check_refused(&["skills", "install", "new"], 1, &["not confirmed", "--yes"]);
-    desk.check_refused(&["skills", "install", "new", "--json"], 1, &["not confirmed", "--yes"]);
-    let before = desk.names();
-    let told = desk.done(&["skills", "install", "new", "--dry-run"]);
+    let sandbox = sandbox().with("new/SKILL.md", &skill("currents")).with("new/scripts/run.sh", "echo\n");
+    sandbox.check_refused(&["skills", "install", "new"], 1, &["not confirmed", "--yes"]);
+    sandbox.check_refused(&["skills", "install", "new", "--json"], 1, &["not confirmed", "--yes"]);
+    let before = sandbox.names();
+    let told = sandbox.done(&["skills", "install", "new", "--dry-run"]);
     check_has(&told, &["currents\n  Reads tide tables.\n", "5  scripts/run.sh", "Nothing was installed."]);
-    assert_eq!(desk.names(), before);
+    assert_eq!(sandbox.names(), before);
 
-    check_has(&desk.done(&["skills", "install", "new", "--yes"]), &["1 skill installed.\n"]);
-    assert_eq!(desk.read("home/skills/currents/scripts/run.sh"), "echo\n");
-    desk.check_refused(&["skills", "install", "new", "--yes"], 1, &["there is already a skill \"currents\""]);
-    let json = desk.json(&["skills", "install", "new", "--scope", "workspace", "--yes", "--json"]);
+    check_has(&sandbox.done(&["skills", "install", "new", "--yes"]), &["1 skill installed.\n"]);
+    assert_eq!(sandbox.read("home/skills/currents/scripts/run.sh"), "echo\n");
+    sandbox.check_refused(
+        &["skills", "install", "new", "--yes"],
+        1,
+        &["there is already a skill \"currents\""],
+    );
+    let json = sandbox.json(&["skills", "install", "new", "--scope", "workspace", "--yes", "--json"]);
     assert_eq!((&json["installed"], &json["scope"]), (&json!(true), &json!("workspace")));
-    assert!(listed(&desk).contains(&"currents workspace".to_string()));
+    assert!(listed(&sandbox).contains(&"currents workspace".to_string()));
 
-    desk.done(&["skills", "uninstall", "currents"]);
-    assert!(listed(&desk).contains(&"currents user".to_string()));
-    desk.done(&["skills", "uninstall", "currents", "--json"]);
-    desk.check_refused(&["skills", "uninstall", "currents"], 1, &["there is no skill"]);
-    desk.check_refused(&["skills", "uninstall", "waves"], 1, &["part of an extension", "switches it off"]);
+    sandbox.done(&["skills", "uninstall", "currents"]);
+    assert!(listed(&sandbox).contains(&"currents user".to_string()));
+    sandbox.done(&["skills", "uninstall", "currents", "--json"]);
+    sandbox.check_refused(&["skills", "uninstall", "currents"], 1, &["there is no skill"]);
+    sandbox.check_refused(&["skills", "uninstall", "waves"], 1, &["part of an extension", "switches it off"]);
 
-    check_has(&desk.done(&["skills", "link", "new"]), &["currents: "]);
-    assert!(listed(&desk).contains(&"currents user".to_string()));
-    desk.done(&["skills", "uninstall", "currents"]);
-    assert!(fs::exists(desk.path("new/SKILL.md")).unwrap());
+    check_has(&sandbox.done(&["skills", "link", "new"]), &["currents: "]);
+    assert!(listed(&sandbox).contains(&"currents user".to_string()));
+    sandbox.done(&["skills", "uninstall", "currents"]);
+    assert!(fs::exists(sandbox.path("new/SKILL.md")).unwrap());
 }
 
 #[test]
 fn what_must_not_be_installed_is_refused() {
-    let desk = desk().with("x.zip", "").with("bad/SKILL.md", "no").with("good/SKILL.md", &skill("good"));
-    desk.check_refused(&["skills", "install", "x.zip", "--yes"], 1, &["it is an archive", "unpack it first"]);
-    desk.check_refused(
+    let sandbox =
+        sandbox().with("x.zip", "").with("bad/SKILL.md", "no").with("good/SKILL.md", &skill("good"));
+    sandbox.check_refused(
+        &["skills", "install", "x.zip", "--yes"],
+        1,
+        &["it is an archive", "unpack it first"],
+    );
+    sandbox.check_refused(
         &["skills", "install", "bad", "--yes"],
         1,
         &["is no skill", "its first line is not ---"],
     );
-    desk.check_refused(&["skills", "install", "none", "--yes"], 1, &["could not find none"]);
+    sandbox.check_refused(&["skills", "install", "none", "--yes"], 1, &["could not find none"]);
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink("/etc", desk.path("good/etc")).unwrap();
-        desk.check_refused(&["skills", "install", "good", "--yes"], 1, &["leads out of the skill"]);
+        std::os::unix::fs::symlink("/etc", sandbox.path("good/etc")).unwrap();
+        sandbox.check_refused(&["skills", "install", "good", "--yes"], 1, &["leads out of the skill"]);
     }
 }
 
 #[test]
 fn skills_can_be_switched_off_altogether() {
-    let desk = desk().with("home/settings.json", "{\"skills\": {\"enabled\": false}}");
-    assert!(listed(&desk).is_empty());
-    let output = desk.run(&["skills"]);
+    let sandbox = sandbox().with("home/settings.json", "{\"skills\": {\"enabled\": false}}");
+    assert!(listed(&sandbox).is_empty());
+    let output = sandbox.run(&["skills"]);
     assert_eq!(text(&output.stdout), "Skills are switched off in the settings.\n");
 }
 
@@ -186,9 +195,9 @@ fn session(asked: &str, commands: &[&str]) -> String {
 
 const RELEASE: [&str; 4] = ["./bump.sh --minor", "!make test", "docker compose up -d", "make test"];
 
-/// A desk with two sessions in which a version was released, and one in which something else happened.
-fn learned() -> Desk {
-    let desk = desk()
+/// A sandbox with two sessions in which a version was released, and one in which something else happened.
+fn learned() -> Sandbox {
+    let sandbox = sandbox()
         .with("one.json", &session("Please release a new version.", &RELEASE))
         .with(
             "two.json",
@@ -199,25 +208,25 @@ fn learned() -> Desk {
         )
         .with("three.json", &session("What is a monad?", &["cargo doc"]));
     for file in ["one.json", "two.json", "three.json"] {
-        desk.done(&["sessions", "import", file]);
+        sandbox.done(&["sessions", "import", file]);
     }
-    desk
+    sandbox
 }
 
 const NAME: &str = "release-version-bump-docker-compose";
 
 #[test]
 fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {
-    let desk = learned();
-    check_has(&desk.done(&["skills", "extract"]), &["There are no new sessions to learn from"]);
-    let before = desk.names();
+    let sandbox = learned();
+    check_has(&sandbox.done(&["skills", "extract"]), &["There are no new sessions to learn from"]);
+    let before = sandbox.names();
     check_has(
-        &desk.done(&["skills", "extract", "--all", "--dry-run"]),
+        &sandbox.done(&["skills", "extract", "--all", "--dry-run"]),
         &["3 sessions read", "Nothing was written."],
     );
-    assert_eq!(desk.names(), before);
+    assert_eq!(sandbox.names(), before);
 
-    let told = desk.done(&["skills", "extract", "--all"]);
+    let told = sandbox.done(&["skills", "extract", "--all"]);
     check_has(
         &told,
         &[
@@ -225,7 +234,7 @@ fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {
             &format!("Draft: {NAME}"),
         ],
     );
-    let shown = desk.done(&["skills", "inbox", "show", NAME]);
+    let shown = sandbox.done(&["skills", "inbox", "show", NAME]);
     check_has(
         &shown,
         &[
@@ -236,120 +245,120 @@ fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {
             "Seen:\n  procedure: ",
         ],
     );
-    assert_eq!(listed(&desk).len(), 3, "a draft does not count before it is accepted");
+    assert_eq!(listed(&sandbox).len(), 3, "a draft does not count before it is accepted");
     // What waits is not proposed a second time.
-    check_has(&desk.done(&["skills", "extract", "--all"]), &["No new skill comes out of this."]);
-    let json = desk.json(&["skills", "inbox", "--json"]);
+    check_has(&sandbox.done(&["skills", "extract", "--all"]), &["No new skill comes out of this."]);
+    let json = sandbox.json(&["skills", "inbox", "--json"]);
     assert_eq!(json["skills"].as_array().unwrap().len(), 1);
     assert_eq!(json["skills"][0]["evidence"][0]["sessions"], json!(2));
 }
 
 #[test]
 fn a_draft_is_accepted_taken_back_edited_and_dismissed() {
-    let desk = learned();
-    desk.json(&["skills", "extract", "--all", "--json"]);
-    check_has(&desk.done(&["skills", "inbox", "accept", NAME]), &["counts now: "]);
-    assert!(listed(&desk).contains(&format!("{NAME} user")));
+    let sandbox = learned();
+    sandbox.json(&["skills", "extract", "--all", "--json"]);
+    check_has(&sandbox.done(&["skills", "inbox", "accept", NAME]), &["counts now: "]);
+    assert!(listed(&sandbox).contains(&format!("{NAME} user")));
     assert_eq!(
-        desk.done(&["skills", "inbox"]),
+        sandbox.done(&["skills", "inbox"]),
         "Nothing waits. `longhaul skills extract` looks for skills in past sessions.\n"
     );
-    check_has(&desk.done(&["skills", "inbox", "undo"]), &["waits again"]);
-    assert!(!listed(&desk).contains(&format!("{NAME} user")));
+    check_has(&sandbox.done(&["skills", "inbox", "undo"]), &["waits again"]);
+    assert!(!listed(&sandbox).contains(&format!("{NAME} user")));
 
-    let edited =
-        desk.run_with(&[("VISUAL", ""), ("EDITOR", "false")], &["skills", "inbox", "accept", NAME, "--edit"]);
+    let edited = sandbox
+        .run_with(&[("VISUAL", ""), ("EDITOR", "false")], &["skills", "inbox", "accept", NAME, "--edit"]);
     check_has(&text(&edited.stderr), &["the editor ended with"]);
     let editor = "sed -i.bak s/Draft:/Checked:/";
-    let edited = desk.run_with(
+    let edited = sandbox.run_with(
         &[("VISUAL", editor)],
         &["skills", "inbox", "accept", NAME, "--edit", "--scope", "workspace"],
     );
     assert!(edited.status.success(), "{}", text(&edited.stderr));
-    check_has(&desk.read(&format!(".gemini/skills/{NAME}/SKILL.md")), &["Checked: put together"]);
+    check_has(&sandbox.read(&format!(".gemini/skills/{NAME}/SKILL.md")), &["Checked: put together"]);
 
-    desk.done(&["skills", "inbox", "undo", "--json"]);
-    desk.done(&["skills", "inbox", "dismiss", NAME]);
-    check_has(&desk.done(&["skills", "extract", "--all"]), &["No new skill comes out of this."]);
-    desk.check_refused(
+    sandbox.done(&["skills", "inbox", "undo", "--json"]);
+    sandbox.done(&["skills", "inbox", "dismiss", NAME]);
+    check_has(&sandbox.done(&["skills", "extract", "--all"]), &["No new skill comes out of this."]);
+    sandbox.check_refused(
         &["skills", "inbox", "accept", "../x"],
         1,
         &["nothing waits under the name", "hint: "],
     );
-    desk.check_refused(&["skills", "inbox", "undo"], 1, &["nothing was accepted"]);
+    sandbox.check_refused(&["skills", "inbox", "undo"], 1, &["nothing was accepted"]);
 }
 
 /// The folder of the project in the home.
-fn project(desk: &Desk) -> String {
-    let chats = desk.names().into_iter().find(|name| name.contains("/chats/session-")).expect("a session");
+fn project(sandbox: &Sandbox) -> String {
+    let chats = sandbox.names().into_iter().find(|name| name.contains("/chats/session-")).expect("a session");
     chats.split("/chats/").next().expect("a folder").to_string()
 }
 
 /// The same with a change to the skill of this path that waits under this name.
-fn with_change(desk: Desk, name: &str, skill: &str) -> Desk {
-    let path = desk.path(&format!("{skill}/SKILL.md")).canonicalize().expect("it is there");
+fn with_change(sandbox: Sandbox, name: &str, skill: &str) -> Sandbox {
+    let path = sandbox.path(&format!("{skill}/SKILL.md")).canonicalize().expect("it is there");
     let path = path.display();
     let patch =
         format!("--- {path}\n+++ {path}\n@@ -5 +5,2 @@\n-Open the table.\n+Open the new table.\n+Read it.\n");
-    let file = format!("{}/memory/skills/{name}.patch", project(&desk));
-    desk.with(&file, &patch)
+    let file = format!("{}/memory/skills/{name}.patch", project(&sandbox));
+    sandbox.with(&file, &patch)
 }
 
 #[test]
 fn a_change_to_a_skill_is_shown_applied_and_taken_back() {
-    let desk = with_change(learned(), "tides", "home/skills/tides");
-    check_has(&desk.done(&["skills", "inbox"]), &["tides  change, ", "  changes "]);
-    let json = desk.json(&["skills", "inbox", "--json"]);
+    let sandbox = with_change(learned(), "tides", "home/skills/tides");
+    check_has(&sandbox.done(&["skills", "inbox"]), &["tides  change, ", "  changes "]);
+    let json = sandbox.json(&["skills", "inbox", "--json"]);
     assert_eq!(
         (&json["updates"][0]["name"], &json["updates"][0]["problem"]),
         (&json!("tides"), &Value::Null)
     );
     check_has(
-        &desk.done(&["skills", "inbox", "show", "tides"]),
+        &sandbox.done(&["skills", "inbox", "show", "tides"]),
         &["@@ -2,4 +2,5 @@", "-Open the table.\n+Open the new table.\n"],
     );
     check_has(
-        &desk.done(&["skills", "inbox", "accept", "tides"]),
+        &sandbox.done(&["skills", "inbox", "accept", "tides"]),
         &["tides counts now: ", "undo` takes it back"],
     );
-    check_has(&desk.read("home/skills/tides/SKILL.md"), &["Open the new table.\nRead it.\n"]);
-    check_has(&desk.done(&["skills", "inbox", "undo"]), &["tides.patch waits again; ", " is as before."]);
-    assert_eq!(desk.read("home/skills/tides/SKILL.md"), TIDES);
+    check_has(&sandbox.read("home/skills/tides/SKILL.md"), &["Open the new table.\nRead it.\n"]);
+    check_has(&sandbox.done(&["skills", "inbox", "undo"]), &["tides.patch waits again; ", " is as before."]);
+    assert_eq!(sandbox.read("home/skills/tides/SKILL.md"), TIDES);
 
     let editor = [("VISUAL", "sed -i.bak /^+Read/d")];
-    let edited = desk.run_with(&editor, &["skills", "inbox", "accept", "tides.patch", "--edit", "--json"]);
+    let edited = sandbox.run_with(&editor, &["skills", "inbox", "accept", "tides.patch", "--edit", "--json"]);
     assert!(edited.status.success(), "{}", text(&edited.stderr));
-    assert_eq!(desk.read("home/skills/tides/SKILL.md"), TIDES.replace("the table", "the new table"));
+    assert_eq!(sandbox.read("home/skills/tides/SKILL.md"), TIDES.replace("the table", "the new table"));
     // Somebody works on it; then nothing is taken back.
-    let desk = desk.with("home/skills/tides/SKILL.md", TIDES);
-    desk.check_refused(&["skills", "inbox", "undo"], 1, &["SKILL.md was changed since"]);
-    let desk = with_change(desk, "tides", "home/skills/tides");
-    assert_eq!(desk.done(&["skills", "inbox", "dismiss", "tides"]), "tides is gone.\n");
-    assert_eq!(desk.read("home/skills/tides/SKILL.md"), TIDES);
+    let sandbox = sandbox.with("home/skills/tides/SKILL.md", TIDES);
+    sandbox.check_refused(&["skills", "inbox", "undo"], 1, &["SKILL.md was changed since"]);
+    let sandbox = with_change(sandbox, "tides", "home/skills/tides");
+    assert_eq!(sandbox.done(&["skills", "inbox", "dismiss", "tides"]), "tides is gone.\n");
+    assert_eq!(sandbox.read("home/skills/tides/SKILL.md"), TIDES);
 }
 
 #[test]
 fn a_change_that_does_not_fit_or_is_not_trusted_goes_on_waiting() {
-    let desk = with_change(learned(), "winds", ".gemini/skills/winds").with("home/settings.json", "{}");
-    let desk = with_change(desk, "tides", "home/skills/tides")
+    let sandbox = with_change(learned(), "winds", ".gemini/skills/winds").with("home/settings.json", "{}");
+    let sandbox = with_change(sandbox, "tides", "home/skills/tides")
         .with("home/skills/tides/SKILL.md", &skill("tides").replace("Open", "Close"));
-    desk.check_refused(&["skills", "inbox", "accept", "winds"], 1, &["a workspace that is not trusted"]);
-    desk.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["does not fit what", "dismiss NAME"]);
+    sandbox.check_refused(&["skills", "inbox", "accept", "winds"], 1, &["a workspace that is not trusted"]);
+    sandbox.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["does not fit what", "dismiss NAME"]);
     check_has(
-        &desk.done(&["skills", "inbox", "show", "tides"]),
+        &sandbox.done(&["skills", "inbox", "show", "tides"]),
         &["+Open the new table.", "It cannot be accepted: "],
     );
-    assert_eq!(desk.json(&["skills", "inbox", "--json"])["updates"].as_array().map(Vec::len), Some(2));
+    assert_eq!(sandbox.json(&["skills", "inbox", "--json"])["updates"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
 fn a_new_skill_is_compared_with_the_one_of_its_name() {
-    let desk = learned();
-    let folder = format!("{}/memory/skills/tides", project(&desk));
-    let desk = desk
+    let sandbox = learned();
+    let folder = format!("{}/memory/skills/tides", project(&sandbox));
+    let sandbox = sandbox
         .with(&format!("{folder}/SKILL.md"), &TIDES.replace("Open", "Unfold"))
         .with(&format!("{folder}/scripts/run.sh"), "echo\n");
-    let told = desk.done(&["skills", "inbox", "show", "tides"]);
+    let told = sandbox.done(&["skills", "inbox", "show", "tides"]);
     check_has(
         &told,
         &[
@@ -359,35 +368,35 @@ fn a_new_skill_is_compared_with_the_one_of_its_name() {
             "+Unfold the table.",
         ],
     );
-    let json = desk.json(&["skills", "inbox", "show", "tides", "--json"]);
+    let json = sandbox.json(&["skills", "inbox", "show", "tides", "--json"]);
     assert_eq!(json["files"].as_array().map(Vec::len), Some(2));
     assert!(json["diff"].as_str().is_some_and(|diff| diff.contains("-Open the table.")), "{json}");
-    desk.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["there is already a skill"]);
+    sandbox.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["there is already a skill"]);
     // Elsewhere there is room for it.
-    desk.done(&["skills", "inbox", "accept", "tides", "--scope", "project"]);
-    check_has(&desk.read(".gemini/skills/tides/scripts/run.sh"), &["echo"]);
+    sandbox.done(&["skills", "inbox", "accept", "tides", "--scope", "project"]);
+    check_has(&sandbox.read(".gemini/skills/tides/scripts/run.sh"), &["echo"]);
 }
 
 #[test]
 fn a_change_that_was_cut_off_is_ended_by_the_next_try() {
-    let desk = with_change(learned(), "tides", "home/skills/tides");
-    desk.done(&["skills", "inbox", "accept", "tides"]);
+    let sandbox = with_change(learned(), "tides", "home/skills/tides");
+    sandbox.done(&["skills", "inbox", "accept", "tides"]);
     // As a process leaves it that is killed after its note and before its first write.
-    let history = format!("{}/memory/.inbox/history.json", project(&desk));
-    let patch = format!("{}/memory/skills/tides.patch", project(&desk));
-    let note = desk.read(&history).replace("\"stage\": \"done\"", "\"stage\": \"begun\"");
+    let history = format!("{}/memory/.inbox/history.json", project(&sandbox));
+    let patch = format!("{}/memory/skills/tides.patch", project(&sandbox));
+    let note = sandbox.read(&history).replace("\"stage\": \"done\"", "\"stage\": \"begun\"");
     let note: Value = serde_json::from_str(&note).expect("JSON");
     let written = note["entries"][0]["patches"][0]["text"].as_str().expect("a patch").to_string();
-    let desk = desk
+    let sandbox = sandbox
         .with(&history, &note.to_string())
         .with("home/skills/tides/SKILL.md", TIDES)
         .with(&patch, &written);
-    let output = desk.run(&["doctor"]);
+    let output = sandbox.run(&["doctor"]);
     check_has(&String::from_utf8_lossy(&output.stdout), &["was cut off while it was written"]);
-    check_has(&desk.done(&["skills", "inbox", "accept", "tides"]), &["tides counts now"]);
-    check_has(&desk.read("home/skills/tides/SKILL.md"), &["Open the new table.\nRead it.\n"]);
-    assert!(!desk.path(&patch).exists());
-    assert!(!text(&desk.run(&["doctor"]).stdout).contains("was cut off"));
+    check_has(&sandbox.done(&["skills", "inbox", "accept", "tides"]), &["tides counts now"]);
+    check_has(&sandbox.read("home/skills/tides/SKILL.md"), &["Open the new table.\nRead it.\n"]);
+    assert!(!sandbox.path(&patch).exists());
+    assert!(!text(&sandbox.run(&["doctor"]).stdout).contains("was cut off"));
 }
 
 #[test]
@@ -395,33 +404,33 @@ fn secrets_never_reach_a_file() {
     let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     let deploy = format!("GH_TOKEN={secret} ./deploy.sh");
     let text = session(&format!("deploy with {secret}"), &[&deploy, "make test"]);
-    let desk = desk().with("one.json", &text).with("two.json", &text);
-    let told = desk.done(&["skills", "extract", "one.json", "two.json"]);
+    let sandbox = sandbox().with("one.json", &text).with("two.json", &text);
+    let told = sandbox.done(&["skills", "extract", "one.json", "two.json"]);
     assert!(!told.contains(&secret), "{told}");
-    let learned: Vec<String> = desk.names().into_iter().filter(|name| name.contains("/memory/")).collect();
+    let learned: Vec<String> = sandbox.names().into_iter().filter(|name| name.contains("/memory/")).collect();
     assert!(learned.iter().any(|name| name.ends_with("SKILL.md")), "{learned:?}");
     for name in learned {
-        assert!(!desk.read(&name).contains(&secret), "{name}");
+        assert!(!sandbox.read(&name).contains(&secret), "{name}");
     }
 }
 
 #[test]
 fn while_one_extracts_another_leaves_quietly() {
-    let desk = learned();
-    let chats = desk.names().into_iter().find(|name| name.contains("/chats/session-")).expect("a session");
+    let sandbox = learned();
+    let chats = sandbox.names().into_iter().find(|name| name.contains("/chats/session-")).expect("a session");
     let project = chats.split("/chats/").next().expect("a folder");
     // Another program works on this machine right now; this test is it.
     let soon = "2999-01-01T00:00:00.000Z";
     let file = format!("{{\"pid\": {}, \"startedAt\": \"{soon}\"}}", std::process::id());
-    let path = desk.path(project).join("memory/.extraction.lock");
+    let path = sandbox.path(project).join("memory/.extraction.lock");
     fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     fs::write(&path, &file).expect("written");
-    assert_eq!(desk.done(&["skills", "extract", "--all"]), "Skills are being extracted already.\n");
-    assert_eq!(desk.json(&["skills", "extract", "--all", "--json"]), json!({"schema": 1, "busy": true}));
+    assert_eq!(sandbox.done(&["skills", "extract", "--all"]), "Skills are being extracted already.\n");
+    assert_eq!(sandbox.json(&["skills", "extract", "--all", "--json"]), json!({"schema": 1, "busy": true}));
     assert_eq!(fs::read_to_string(&path).expect("it is left"), file);
     // And one that was killed does not stop anybody.
     fs::write(&path, "{\"pid\": 4294967294, \"startedAt\": \"2020-01-01T00:00:00.000Z\"}").expect("written");
-    check_has(&desk.done(&["skills", "extract", "--all"]), &["Draft: "]);
+    check_has(&sandbox.done(&["skills", "extract", "--all"]), &["Draft: "]);
     assert!(!path.exists());
 }
 
@@ -430,8 +439,8 @@ fn nothing_is_drafted_from_the_corpus_without_two_sessions() {
     let Some(corpus) = longhaul_testkit::corpus() else { return };
     let files = longhaul_testkit::files_below(&corpus.join("sessions/original"));
     let files: Vec<&str> = files.iter().filter_map(|file| file.to_str()).collect();
-    let desk = desk();
-    let json = desk.json(&[&["skills", "extract", "--dry-run", "--json"], files.as_slice()].concat());
+    let sandbox = sandbox();
+    let json = sandbox.json(&[&["skills", "extract", "--dry-run", "--json"], files.as_slice()].concat());
     println!("{} sessions read, {} not", json["sessions"], json["unread"].as_array().expect("a list").len());
     for found in json["found"].as_array().expect("a list") {
         println!("  {} {}/{}: {}", found["kind"], found["sessions"], found["times"], found["title"]);
@@ -444,83 +453,86 @@ fn nothing_is_drafted_from_the_corpus_without_two_sessions() {
 }
 
 /// The folder of the project in the home, where nothing but memory is kept of it.
-fn project_of_memory(desk: &Desk) -> String {
-    let file = desk.names().into_iter().find(|name| name.contains("/memory/")).expect("memory");
+fn project_of_memory(sandbox: &Sandbox) -> String {
+    let file = sandbox.names().into_iter().find(|name| name.contains("/memory/")).expect("memory");
     file.split("/memory/").next().expect("a folder").to_string()
 }
 
 #[test]
 fn what_a_user_says_twice_is_proposed_to_memory() {
     let said = "No, use pnpm instead of npm in this repository";
-    let desk = desk().with("one.json", &session(said, &[])).with("two.json", &session(said, &[]));
-    check_has(&desk.done(&["memory", "inbox"]), &["Nothing waits."]);
-    check_has(&desk.done(&["skills", "extract", "one.json", "two.json"]), &["1 fact waits to be remembered"]);
+    let sandbox = sandbox().with("one.json", &session(said, &[])).with("two.json", &session(said, &[]));
+    check_has(&sandbox.done(&["memory", "inbox"]), &["Nothing waits."]);
     check_has(
-        &desk.done(&["memory", "inbox"]),
+        &sandbox.done(&["skills", "extract", "one.json", "two.json"]),
+        &["1 fact waits to be remembered"],
+    );
+    check_has(
+        &sandbox.done(&["memory", "inbox"]),
         &["private memory\n--- /dev/null\n", &format!("+- “{said}” (the user, in 2 sessions")],
     );
-    let json = desk.json(&["memory", "inbox", "--json"]);
+    let json = sandbox.json(&["memory", "inbox", "--json"]);
     assert_eq!(
         (&json["patches"][0]["kind"], &json["patches"][0]["problem"]),
         (&json!("private"), &Value::Null)
     );
-    check_has(&desk.done(&["memory", "inbox", "accept", "private"]), &["MEMORY.md was changed."]);
-    check_has(&desk.done(&["memory", "show"]), &[said]);
-    assert_eq!(desk.done(&["memory", "inbox", "accept", "private"]), "Nothing was left to apply.\n");
-    let held = format!("{}/memory/MEMORY.md", project_of_memory(&desk));
-    let before = desk.read(&held);
+    check_has(&sandbox.done(&["memory", "inbox", "accept", "private"]), &["MEMORY.md was changed."]);
+    check_has(&sandbox.done(&["memory", "show"]), &[said]);
+    assert_eq!(sandbox.done(&["memory", "inbox", "accept", "private"]), "Nothing was left to apply.\n");
+    let held = format!("{}/memory/MEMORY.md", project_of_memory(&sandbox));
+    let before = sandbox.read(&held);
     check_has(
-        &desk.done(&["memory", "inbox", "undo"]),
+        &sandbox.done(&["memory", "inbox", "undo"]),
         &["extraction.patch waits again; ", "MEMORY.md is as before."],
     );
-    assert!(!desk.path(&held).exists());
-    desk.check_refused(&["memory", "inbox", "undo"], 1, &["nothing was accepted"]);
-    let shown = desk.done(&["memory", "inbox", "show", "private"]);
+    assert!(!sandbox.path(&held).exists());
+    sandbox.check_refused(&["memory", "inbox", "undo"], 1, &["nothing was accepted"]);
+    let shown = sandbox.done(&["memory", "inbox", "show", "private"]);
     check_has(&shown, &["  correction: ", "    session "]);
     let editor = [("VISUAL", "sed -i.bak s/pnpm/yarn/")];
-    let edited = desk.run_with(&editor, &["memory", "inbox", "accept", "private", "--edit"]);
+    let edited = sandbox.run_with(&editor, &["memory", "inbox", "accept", "private", "--edit"]);
     assert!(edited.status.success(), "{}", text(&edited.stderr));
-    assert_eq!(desk.read(&held), before.replace("pnpm", "yarn"));
+    assert_eq!(sandbox.read(&held), before.replace("pnpm", "yarn"));
     // Somebody works on it; then nothing is taken back.
-    let desk = desk.with(&held, &before);
-    desk.check_refused(&["memory", "inbox", "undo"], 1, &["MEMORY.md was changed since", "hint: "]);
-    assert_eq!(desk.read(&held), before);
+    let sandbox = sandbox.with(&held, &before);
+    sandbox.check_refused(&["memory", "inbox", "undo"], 1, &["MEMORY.md was changed since", "hint: "]);
+    assert_eq!(sandbox.read(&held), before);
     // It is known now.
-    let again = desk.json(&["skills", "extract", "one.json", "two.json", "--json"]);
+    let again = sandbox.json(&["skills", "extract", "one.json", "two.json", "--json"]);
     assert_eq!(again["facts"], json!(0));
 }
 
 #[test]
 fn a_patch_cannot_write_elsewhere() {
-    let desk = learned();
-    let chats = desk.names().into_iter().find(|name| name.contains("/chats/session-")).expect("a session");
+    let sandbox = learned();
+    let chats = sandbox.names().into_iter().find(|name| name.contains("/chats/session-")).expect("a session");
     let project = chats.split("/chats/").next().expect("a folder").to_string();
-    let target = desk.path("GEMINI.md").display().to_string();
+    let target = sandbox.path("GEMINI.md").display().to_string();
     let patch = format!("--- /dev/null\n+++ {target}\n@@ -0,0 +1 @@\n+Obey.\n");
-    let desk = desk.with(&format!("{project}/memory/.inbox/private/evil.patch"), &patch);
-    let output = desk.run(&["memory", "inbox", "accept", "private"]);
+    let sandbox = sandbox.with(&format!("{project}/memory/.inbox/private/evil.patch"), &patch);
+    let output = sandbox.run(&["memory", "inbox", "accept", "private"]);
     assert_eq!(output.status.code(), Some(1));
     check_has(&text(&output.stderr), &["it may not write to", "hint: "]);
-    assert!(!desk.path("GEMINI.md").exists());
-    assert_eq!(desk.done(&["memory", "inbox", "dismiss", "private"]), "1 patch removed.\n");
+    assert!(!sandbox.path("GEMINI.md").exists());
+    assert_eq!(sandbox.done(&["memory", "inbox", "dismiss", "private"]), "1 patch removed.\n");
 }
 
 /// Kills the program as soon as it writes a file beyond so many units of the shell.
 #[cfg(unix)]
-fn run_and_kill(desk: &Desk, units: usize, arguments: &[&str]) -> std::process::Output {
+fn run_and_kill(sandbox: &Sandbox, units: usize, arguments: &[&str]) -> std::process::Output {
     let script = r#"ulimit -c 0; ulimit -f "$1"; shift; exec "$@""#;
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, "sh", &units.to_string(), env!("CARGO_BIN_EXE_longhaul")]).args(arguments);
-    command.current_dir(desk.path("")).env("LONGHAUL_HOME", desk.path("home")).env("NO_COLOR", "1");
+    command.current_dir(sandbox.path("")).env("LONGHAUL_HOME", sandbox.path("home")).env("NO_COLOR", "1");
     command.stdin(std::process::Stdio::null()).output().expect("it runs")
 }
 
-/// A desk with a skill of many files in this folder, each longer than the one before.
+/// A sandbox with a skill of many files in this folder, each longer than the one before.
 #[cfg(unix)]
-fn with_long_skill(desk: Desk, folder: &str) -> Desk {
-    let desk = desk.with(&format!("{folder}/SKILL.md"), &skill("long"));
-    (1..=12).fold(desk, |desk, number| {
-        desk.with(&format!("{folder}/part-{number:02}.txt"), &"x".repeat(number * 1024))
+fn with_long_skill(sandbox: Sandbox, folder: &str) -> Sandbox {
+    let sandbox = sandbox.with(&format!("{folder}/SKILL.md"), &skill("long"));
+    (1..=12).fold(sandbox, |sandbox, number| {
+        sandbox.with(&format!("{folder}/part-{number:02}.txt"), &"x".repeat(number * 1024))
     })
 }
 
@@ -532,24 +544,24 @@ fn check_killed(folder: &str, arguments: &[&str]) {
     let mut killed = 0;
     let mut left = 0;
     for units in 2..40 {
-        let desk = learned();
-        let folder = folder.replace("PROJECT", &project(&desk));
-        let desk = with_long_skill(desk, &folder);
-        let output = run_and_kill(&desk, units, arguments);
-        let strays = || desk.names().into_iter().filter(|name| name.contains("/.longhaul-tmp-")).count();
+        let sandbox = learned();
+        let folder = folder.replace("PROJECT", &project(&sandbox));
+        let sandbox = with_long_skill(sandbox, &folder);
+        let output = run_and_kill(&sandbox, units, arguments);
+        let strays = || sandbox.names().into_iter().filter(|name| name.contains("/.longhaul-tmp-")).count();
         match output.status.signal() {
             Some(_) => killed += 1,
             None => assert!(output.status.success(), "{}", text(&output.stderr)),
         }
         left += usize::from(strays() > 0);
-        let is_there = || listed(&desk).contains(&"long user".to_string());
+        let is_there = || listed(&sandbox).contains(&"long user".to_string());
         assert_eq!(is_there(), output.status.signal().is_none());
         if output.status.signal().is_some() {
-            desk.done(arguments);
+            sandbox.done(arguments);
         }
-        assert_eq!(strays(), 0, "{:?}", desk.names());
+        assert_eq!(strays(), 0, "{:?}", sandbox.names());
         for number in 1..=12 {
-            let part = desk.read(&format!("home/skills/long/part-{number:02}.txt"));
+            let part = sandbox.read(&format!("home/skills/long/part-{number:02}.txt"));
             assert_eq!(part.len(), number * 1024);
         }
         assert!(is_there());

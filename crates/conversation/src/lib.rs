@@ -76,7 +76,7 @@ pub use sequence::Sequence;
 pub use tags::{replace_bytes, tag_places};
 pub use texts::each_text;
 pub use time::Timestamp;
-pub use tokens::{TokenCount, grouped};
+pub use tokens::{TokenCount, grouped, plural};
 pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};
 pub use transcript::{Change, Transcript};
 pub use usage::Usage;

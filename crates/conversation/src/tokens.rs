@@ -68,6 +68,11 @@ pub fn grouped(number: impl std::fmt::Display) -> String {
     grouped
 }
 
+/// A count with its noun: `1 turn`, `2,000 turns`.
+pub fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count as u64), if count == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,5 +81,7 @@ mod tests {
     fn numbers_are_grouped_for_people() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(format!("{}|{:>7}|", TokenCount(12_345), TokenCount(1_000)), "12,345|  1,000|");
+        assert_eq!(plural(1, "turn", "turns"), "1 turn");
+        assert_eq!(plural(2_000, "turn", "turns"), "2,000 turns");
     }
 }

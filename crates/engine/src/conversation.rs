@@ -19,7 +19,7 @@ use crate::outcome::Outcome;
 use crate::settings::{PreCompressWhen, Settings};
 use crate::spend::Spend;
 use crate::state::State;
-use crate::{EngineError, Event, HostState, Means, Subject, compact};
+use crate::{CompactionDeps, EngineError, Event, HostState, Subject, compact};
 
 /// A session that is open: its log, the transcript that follows from it, and what was learned from all that was said.
 ///
@@ -32,7 +32,7 @@ use crate::{EngineError, Event, HostState, Means, Subject, compact};
 /// use longhaul_conversation::Estimator;
 /// use longhaul_compaction::{PlanOptions, Trigger};
 /// use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount};
-/// use longhaul_engine::{Conversation, Folder, Means, Offline, Settings, Stamp};
+/// use longhaul_engine::{Conversation, Folder, CompactionDeps, Offline, Settings, Stamp};
 /// use longhaul_sessions::{NewSession, SessionKind};
 /// use tokio_util::sync::CancellationToken;
 ///
@@ -57,7 +57,7 @@ use crate::{EngineError, Event, HostState, Means, Subject, compact};
 /// }
 ///
 /// let files = Folder::new(folder.path().join("outputs"));
-/// let means = Means {
+/// let means = CompactionDeps {
 ///     summariser: &Offline,
 ///     files: &files,
 ///     counter: None,
@@ -159,7 +159,7 @@ impl Conversation {
         &mut self,
         options: &PlanOptions,
         settings: &Settings,
-        means: &Means<'_>,
+        means: &CompactionDeps<'_>,
         stamp: Stamp,
         cancel: &CancellationToken,
     ) -> Result<Option<Outcome>, EngineError> {
@@ -181,7 +181,7 @@ impl Conversation {
         &mut self,
         options: &PlanOptions,
         settings: &Settings,
-        means: &Means<'_>,
+        means: &CompactionDeps<'_>,
         stamp: Stamp,
         cancel: &CancellationToken,
     ) -> Result<Outcome, EngineError> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use longhaul_compaction::{PlanOptions, Trigger};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount, ToolCall, ToolResult, find_faults};
-use longhaul_engine::{Conversation, Folder, Means, Offline, Settings, Stamp};
+use longhaul_engine::{CompactionDeps, Conversation, Folder, Offline, Settings, Stamp};
 use longhaul_formats::{RewriteState, response_id};
 use longhaul_sessions::{NewSession, SessionKind};
 use tokio_util::sync::CancellationToken;
@@ -58,7 +58,7 @@ fn writer() {
     let mut conversation =
         Conversation::create(&folder, &new_session(), Estimator::default()).expect("a session");
     let files = Folder::new(folder.join("files"));
-    let means = Means {
+    let means = CompactionDeps {
         summariser: &Offline,
         files: &files,
         counter: None,

@@ -223,7 +223,7 @@ mod tests {
     fn only_a_question_is_answered() {
         let mut player = player(&[DemoStep::Answer('y')], 1.0);
         assert_eq!(player.wait(&UiState::default(), Duration::ZERO), None);
-        let question = longhaul_agent::Question { text: "Which?".into(), options: Vec::new() };
+        let question = longhaul_agent::UserQuestion { text: "Which?".into(), options: Vec::new() };
         let answering = crate::state::QuestionDialog {
             id: crate::protocol::PromptId(1),
             question,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{Approval, ApprovalRequest, Event, Question};
+use longhaul_agent::{Approval, ApprovalRequest, Event, UserQuestion};
 use longhaul_conversation::MessageId;
 use longhaul_engine::Outcome;
 use longhaul_policy::ApprovalMode;
@@ -121,7 +121,7 @@ pub(crate) enum DriverMessage {
     /// A tool call needs approval.
     ApprovalRequested(PromptId, ApprovalRequest),
     /// The model asks a question.
-    QuestionAsked(PromptId, Question),
+    QuestionAsked(PromptId, UserQuestion),
     /// The current content of the status line.
     StatusLine(Box<StatusLine>),
     /// The cost of the session so far, in dollars.

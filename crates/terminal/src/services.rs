@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{Agent, Host};
+use longhaul_agent::{Agent, AgentDeps};
 use longhaul_conversation::Usage;
 
 use longhaul_tools::BoxFuture;
@@ -27,7 +27,7 @@ pub enum Spender<'a> {
 /// The services the application provides. They are called on the agent's thread, so they may block.
 pub trait Services: Send + Sync {
     /// The dependencies of a turn. The terminal supplies events and the approver itself.
-    fn host(&self) -> Host<'_>;
+    fn host(&self) -> AgentDeps<'_>;
 
     /// The model's display name.
     fn model(&self) -> String;

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use longhaul_agent::{ApprovalRequest, Question};
+use longhaul_agent::{ApprovalRequest, UserQuestion};
 use longhaul_conversation::{CallId, MessageId, TokenCount};
 use longhaul_display::StyledLine;
 use longhaul_display::markdown::StreamingMarkdown;
@@ -297,7 +297,7 @@ impl ApprovalDialog {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QuestionDialog {
     pub(crate) id: PromptId,
-    pub(crate) question: Question,
+    pub(crate) question: UserQuestion,
     pub(crate) guard: Guard,
     /// The option that Enter takes if nothing is typed, once the user has moved to one.
     pub(crate) selected: Option<usize>,

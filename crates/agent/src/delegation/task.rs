@@ -6,8 +6,8 @@ use std::time::Duration;
 use longhaul_conversation::{CallId, Origin, Part, Role};
 use longhaul_engine::{HostJob, Spend};
 use longhaul_policy::Rule;
-use longhaul_session::{Log, NewSession, SessionKind};
-use longhaul_tools::{ALIASES, Answer, BoxFuture, Outcome, Shown};
+use longhaul_sessions::{Log, NewSession, SessionKind};
+use longhaul_tools::{ALIASES, BoxFuture, ToolAnswer, ToolDisplay, ToolOutcome};
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -55,7 +55,7 @@ pub(crate) struct SubagentTask {
 /// The result of a task.
 #[derive(Debug)]
 pub(crate) struct SubagentResult {
-    pub(crate) answer: Answer,
+    pub(crate) answer: ToolAnswer,
     pub(crate) report: SubagentReport,
 }
 
@@ -192,7 +192,10 @@ impl SubagentTask {
     pub(super) fn give_up(self) -> SubagentResult {
         let text =
             format!("The sub-agent {} did not begin, because the turn was over.", self.definition.name);
-        SubagentResult { answer: Answer::new(Outcome::Cancelled(text)), report: SubagentReport::default() }
+        SubagentResult {
+            answer: ToolAnswer::new(ToolOutcome::Cancelled(text)),
+            report: SubagentReport::default(),
+        }
     }
 
     /// Runs the sub-agent to its end. Cancelling ends it soon.
@@ -252,7 +255,7 @@ impl SubagentTask {
             let answer = match &ended {
                 Ok(ended) => answer_of(&session, turn.take_result(), name, ended, cancel),
                 Err(error) => {
-                    Answer::failed(format!("The sub-agent {name} had to stop: {}.", with_causes(error)))
+                    ToolAnswer::failed(format!("The sub-agent {name} had to stop: {}.", with_causes(error)))
                 }
             };
             let answer = match &files {
@@ -293,7 +296,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 impl SubagentResult {
     fn failed(text: String) -> Self {
-        Self { answer: Answer::failed(text), report: SubagentReport::default() }
+        Self { answer: ToolAnswer::failed(text), report: SubagentReport::default() }
     }
 }
 
@@ -396,20 +399,20 @@ fn answer_of(
     name: &str,
     ended: &SubagentEnd,
     cancel: &CancellationToken,
-) -> Answer {
+) -> ToolAnswer {
     let statistics = session.statistics();
     let (requests, tools) =
         (statistics.requests, statistics.tools.values().map(|tool| tool.calls).sum::<u32>());
-    let line = Shown::Line(format!("{name}: {requests} requests, {tools} tool calls"));
+    let line = ToolDisplay::Line(format!("{name}: {requests} requests, {tools} tool calls"));
     if let Some(result) = result {
-        return Answer::succeeded(result).shown(line);
+        return ToolAnswer::succeeded(result).shown(line);
     }
     let last = match last_words(session) {
         Some(text) => format!("\n\nThe last it said:\n{text}"),
         None => String::new(),
     };
     if cancel.is_cancelled() || matches!(ended, SubagentEnd::Turn(TurnEnd::Cancelled)) {
-        return Answer::new(Outcome::Cancelled(format!("The sub-agent {name} was stopped.{last}")));
+        return ToolAnswer::new(ToolOutcome::Cancelled(format!("The sub-agent {name} was stopped.{last}")));
     }
     let why = match ended {
         SubagentEnd::OutOfTime => "its time was up".to_string(),
@@ -425,7 +428,7 @@ fn answer_of(
         }
         SubagentEnd::Turn(TurnEnd::Cancelled) => "it was stopped".to_string(),
     };
-    Answer::failed(format!("The sub-agent {name} ended without a result: {why}.{last}")).shown(line)
+    ToolAnswer::failed(format!("The sub-agent {name} ended without a result: {why}.{last}")).shown(line)
 }
 
 /// The last words of a sub-agent, within limits.

@@ -5,7 +5,7 @@ mod model_form;
 use std::path::PathBuf;
 
 use longhaul_conversation::Timestamp;
-use longhaul_hooks::{Event as HookEvent, EventName, HookEnvironment, Hooks, Occasion, Outcome, run_hooks};
+use longhaul_hooks::{EventName, HookContext, HookEnvironment, HookEvent, HookOutcome, Hooks, run_hooks};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
@@ -40,8 +40,8 @@ impl HookRunner<'_> {
     }
 
     /// Runs the hooks of an event.
-    pub(crate) async fn run(&self, event: HookEvent, cancel: &CancellationToken) -> Outcome {
-        let occasion = Occasion {
+    pub(crate) async fn run(&self, event: HookEvent, cancel: &CancellationToken) -> HookOutcome {
+        let occasion = HookContext {
             session_id: self.session_id.clone(),
             transcript_path: self.transcript_path.clone(),
             cwd: self.cwd.clone(),

@@ -4,7 +4,7 @@
 //! would leave a broken request behind is refused as a whole.
 
 use longhaul_conversation::{
-    Answer, FinishReason, Message, MessageId, Origin, Part, Request, ResponseEvent, Role, Sampling,
+    FinishReason, Message, MessageId, Origin, Part, Request, ResponseBuilder, ResponseEvent, Role, Sampling,
     TokenCount, ToolChoice, find_faults,
 };
 use serde_json::{Map, Value, json};
@@ -230,7 +230,7 @@ pub(crate) fn text_of(message: &Message) -> String {
 }
 
 /// The answer that a hook gives in a model's place, or the reason why it is none.
-pub(crate) fn decode_response(response: &Map<String, Value>) -> Result<Answer, String> {
+pub(crate) fn decode_response(response: &Map<String, Value>) -> Result<ResponseBuilder, String> {
     let candidate = response.get("candidates").and_then(|candidates| candidates.get(0));
     let parts = candidate.and_then(|candidate| words(candidate.get("content")?.get("parts")?));
     let text = parts.or_else(|| response.get("text")?.as_str().map(str::to_string));
@@ -240,7 +240,7 @@ pub(crate) fn decode_response(response: &Map<String, Value>) -> Result<Answer, S
         Some("SAFETY") => FinishReason::Filtered,
         _ => FinishReason::Stop,
     };
-    let mut answer = Answer::default();
+    let mut answer = ResponseBuilder::default();
     answer.add(ResponseEvent::TextDelta(text));
     answer.add(ResponseEvent::Finished(finish));
     Ok(answer)

@@ -7,7 +7,7 @@ use longhaul_memory::{
     Fact, MemoryError, MemorySettings, Places, Proposal, ProposedScope, SAVE_TOOL, SaveCall, Scope,
     parse_save_call, propose_scope, save_fact, save_failure, save_in_folder, save_schema, save_target,
 };
-use longhaul_tools::{Answer, BoxFuture, Call, Preview, Shown, Tool};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation};
 use longhaul_workspace::Patience;
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ impl SaveMemory {
         Proposal::load(path, fact, (self.now)()).map_err(|error| save_failure(&error).to_string())
     }
 
-    fn save(&self, args: &Value) -> Result<Answer, String> {
+    fn save(&self, args: &Value) -> Result<ToolAnswer, String> {
         // Somebody else may have changed the file since the user was asked: the fact is added to what it holds now.
         let target = self.parse(args)?;
         let diff = shown(&self.propose(&target)?, &target);
@@ -77,7 +77,8 @@ impl SaveMemory {
         if let Some(note) = note {
             message["message"] = Value::from(format!("{saved} {note}"));
         }
-        let answer = Answer::succeeded(message.to_string()).shown(Shown::Diff { path: path.clone(), diff });
+        let answer =
+            ToolAnswer::succeeded(message.to_string()).shown(ToolDisplay::Diff { path: path.clone(), diff });
         // What stands in a project is read again at once; the user's own memory with the next turn.
         Ok(if lock.is_some() { answer.touching([path]) } else { answer })
     }
@@ -131,8 +132,8 @@ impl Tool for SaveMemory {
         Ok(Preview::Change { path: target.path, diff })
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
-        Box::pin(async move { self.save(call.args).unwrap_or_else(Answer::failed) })
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
+        Box::pin(async move { self.save(call.args).unwrap_or_else(ToolAnswer::failed) })
     }
 }
 
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
     use longhaul_conversation::CallId;
     use longhaul_memory::WorkFolder;
-    use longhaul_tools::Outcome;
+    use longhaul_tools::ToolOutcome;
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
@@ -156,9 +157,9 @@ mod tests {
         SaveMemory::new(places, MemorySettings::default(), || None, || Timestamp::from_millis(0))
     }
 
-    async fn run(tool: &SaveMemory, args: Value) -> Answer {
+    async fn run(tool: &SaveMemory, args: Value) -> ToolAnswer {
         let (id, cancel) = (CallId::from("c1"), CancellationToken::new());
-        tool.run(Call { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await
+        tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await
     }
 
     #[tokio::test]
@@ -168,7 +169,7 @@ mod tests {
         let args = json!({"fact": "Prefers tabs."});
         let Ok(Preview::Change { path, diff }) = tool.preview(&args) else { panic!("a change") };
         assert!(diff.contains("+- Prefers tabs.") && !path.exists());
-        assert!(matches!(run(&tool, args.clone()).await.outcome, Outcome::Succeeded(_)));
+        assert!(matches!(run(&tool, args.clone()).await.outcome, ToolOutcome::Succeeded(_)));
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(run(&tool, args).await.outcome.text().contains("already"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
@@ -192,7 +193,7 @@ mod tests {
         }
         let answer = run(&tool, json!({"fact": "Never use tabs"})).await;
         assert!(answer.outcome.text().contains("Ask the user which one holds"), "{:?}", answer.outcome);
-        assert!(matches!(answer.shown, Shown::Diff { diff, .. } if diff.contains("the opposite")));
+        assert!(matches!(answer.shown, ToolDisplay::Diff { diff, .. } if diff.contains("the opposite")));
     }
 
     #[tokio::test]
@@ -201,11 +202,14 @@ mod tests {
         let args = json!({"fact": "Tests run with pnpm", "scope": "project"});
         let untrusted = tool(places(folder.path(), false));
         assert!(untrusted.preview(&args).unwrap_err().contains("not trusted"));
-        assert!(matches!(run(&untrusted, args.clone()).await.outcome, Outcome::Failed(_)));
+        assert!(matches!(run(&untrusted, args.clone()).await.outcome, ToolOutcome::Failed(_)));
         assert!(!folder.path().join("private").exists());
         // What is the user's own does not depend on the folder.
         assert!(untrusted.preview(&json!({"fact": "Prefers tabs"})).is_ok());
-        assert!(matches!(run(&tool(places(folder.path(), true)), args).await.outcome, Outcome::Succeeded(_)));
+        assert!(matches!(
+            run(&tool(places(folder.path(), true)), args).await.outcome,
+            ToolOutcome::Succeeded(_)
+        ));
         let saved = std::fs::read_to_string(folder.path().join("private/GEMINI.md")).unwrap();
         assert!(saved.contains("- Tests run with pnpm"), "{saved}");
     }

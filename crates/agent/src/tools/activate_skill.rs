@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use longhaul_conversation::ToolDeclaration;
 use longhaul_skills::{ACTIVATE_TOOL, Activation, Skill, load_activation};
-use longhaul_tools::{Answer, BoxFuture, Call, Preview, Shown, Tool, parse_arguments};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ impl Tool for ActivateSkill {
         let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
         ToolDeclaration {
             name: ACTIVATE_TOOL.to_string(),
-            description: "Gives you the instructions of a skill, and the list of its files. Call it before you begin a task that \
+            description: "Gives you the instructions of a skill, and the list of its files. ToolInvocation it before you begin a task that \
                           one of the available skills describes."
                 .to_string(),
             parameters: json!({
@@ -94,15 +94,15 @@ impl Tool for ActivateSkill {
         Ok(Preview::Other(format!("activate the skill {}{folder}{files}: {}", skill.name, skill.description)))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async move {
             match self.load(call.args) {
                 Ok((skill, activation)) => {
                     self.active.add(skill.name.as_str());
                     let line = format!("skill {} is active", skill.name);
-                    Answer::succeeded(activation.render()).shown(Shown::Line(line))
+                    ToolAnswer::succeeded(activation.render()).shown(ToolDisplay::Line(line))
                 }
-                Err(reason) => Answer::failed(reason),
+                Err(reason) => ToolAnswer::failed(reason),
             }
         })
     }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use longhaul_conversation::CallId;
     use longhaul_skills::{SkillPlaces, SkillSettings, load_skills};
-    use longhaul_tools::Outcome;
+    use longhaul_tools::ToolOutcome;
     use tokio_util::sync::CancellationToken;
 
     fn tool() -> (ActivateSkill, ActiveSkills) {
@@ -126,9 +126,9 @@ mod tests {
         (ActivateSkill::new(load_skills(&places, &SkillSettings::default()).found, active.clone()), active)
     }
 
-    async fn run(tool: &ActivateSkill, name: &str) -> Outcome {
+    async fn run(tool: &ActivateSkill, name: &str) -> ToolOutcome {
         let (id, cancel, args) = (CallId::from("c1"), CancellationToken::new(), json!({"name": name}));
-        tool.run(Call { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await.outcome
+        tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await.outcome
     }
 
     #[tokio::test]
@@ -136,7 +136,7 @@ mod tests {
         let (tool, active) = tool();
         assert_eq!(tool.declaration().parameters["properties"]["name"]["enum"], json!(["Tides", "winds"]));
         for name in ["winds", "TIDES", "tides"] {
-            let Outcome::Succeeded(text) = run(&tool, name).await else { panic!("it is there") };
+            let ToolOutcome::Succeeded(text) = run(&tool, name).await else { panic!("it is there") };
             assert!(text.starts_with("<activated_skill name=\"") && text.contains("<instructions>\n"));
         }
         assert_eq!(active.names(), ["winds", "Tides"]);
@@ -147,7 +147,7 @@ mod tests {
     #[tokio::test]
     async fn an_unknown_skill_is_answered_with_those_there_are() {
         let (tool, active) = tool();
-        let Outcome::Failed(text) = run(&tool, "waves").await else { panic!("there is none") };
+        let ToolOutcome::Failed(text) = run(&tool, "waves").await else { panic!("there is none") };
         assert_eq!(text, "There is no skill \"waves\". There are: Tides, winds.");
         assert!(active.names().is_empty() && tool.preview(&json!({"name": "waves"})).is_err());
         let preview = tool.preview(&json!({"name": "tides"}));

@@ -4,11 +4,11 @@ use std::future::poll_fn;
 
 use longhaul_compaction::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
 use longhaul_conversation::{
-    Answer, FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseEvent,
-    SpendMeter, TokenCount, ToolCall,
+    FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseBuilder,
+    ResponseEvent, SpendMeter, TokenCount, ToolCall,
 };
 use longhaul_engine::{EngineError, observe_request};
-use longhaul_hooks::{Event as HookEvent, EventName};
+use longhaul_hooks::{EventName, HookEvent};
 use longhaul_workspace::{Patience, WorkspaceError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -56,7 +56,7 @@ enum HookedRequest {
     /// Is sent, perhaps with changes.
     Sent { request: Request, is_changed: bool },
     /// A hook answers in the model's place.
-    Answered(Answer),
+    Answered(ResponseBuilder),
     /// The turn ends.
     Stopped(String),
 }
@@ -211,7 +211,7 @@ fn build_request(session: &AgentSession, turn: &TurnState) -> Request {
 /// Records what a hook answers in the model's place.
 fn record_answer_of_hook(
     session: &mut AgentSession,
-    answer: Answer,
+    answer: ResponseBuilder,
     deps: &AgentDeps<'_>,
 ) -> Result<StepOutcome, AgentError> {
     let finish = answer.finish.clone().unwrap_or(FinishReason::Stop);
@@ -360,8 +360,8 @@ async fn receive_answer(
     display: Display,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> (Answer, Option<AnswerCut>) {
-    let mut answer = Answer::default();
+) -> (ResponseBuilder, Option<AnswerCut>) {
+    let mut answer = ResponseBuilder::default();
     let mut stream = model.stream(request);
     let cut = loop {
         let next = poll_fn(|context| stream.as_mut().poll_next(context));

@@ -145,11 +145,11 @@ impl PreCompress for PreCompressHook<'_> {
     fn run(&self, trigger: CompressTrigger) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let trigger = match trigger {
-                CompressTrigger::Manual => longhaul_hooks::CompressTrigger::Manual,
-                CompressTrigger::Auto => longhaul_hooks::CompressTrigger::Auto,
+                CompressTrigger::Manual => longhaul_hooks::HookCompressTrigger::Manual,
+                CompressTrigger::Auto => longhaul_hooks::HookCompressTrigger::Auto,
             };
             if let Some(runner) = &self.runner {
-                runner.run(longhaul_hooks::Event::PreCompress { trigger }, self.cancel).await;
+                runner.run(longhaul_hooks::HookEvent::PreCompress { trigger }, self.cancel).await;
             }
         })
     }

@@ -34,9 +34,9 @@ mod window;
 
 use longhaul_compaction::Loop;
 use longhaul_conversation::{Message, Origin, Part, Role, ToolCall};
-use longhaul_hooks::Event as HookEvent;
+use longhaul_hooks::HookEvent;
 use longhaul_policy::AGENT_TOOL;
-use longhaul_tools::Outcome;
+use longhaul_tools::ToolOutcome;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::instructions::list_instructions;
@@ -332,9 +332,9 @@ fn record_background_results(
         let (outcome, left_out) = (&result.answer.outcome, result.answer.left_out);
         let (text, _) = truncate(session, turn, &call, outcome.text(), left_out, deps);
         let status = match outcome {
-            Outcome::Succeeded(_) => "completed",
-            Outcome::Failed(_) => "failed",
-            Outcome::Cancelled(_) => "stopped",
+            ToolOutcome::Succeeded(_) => "completed",
+            ToolOutcome::Failed(_) => "failed",
+            ToolOutcome::Cancelled(_) => "stopped",
         };
         // No result ends the block it stands in.
         let text = text.replace("</subagent_result", "<\u{2215}subagent_result");

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use longhaul_archive::{Search, SessionRef, parse_mark};
+use longhaul_archive::{Search, SessionRef, parse_message_number};
 use longhaul_conversation::{Body, CallId, FinishReason, Message, Part, ToolCall};
-use longhaul_tools::{Answer, Shown, parse_arguments};
+use longhaul_tools::{ToolAnswer, ToolDisplay, parse_arguments};
 use serde_json::Value;
 
 use super::session::{AgentSession, CompactionRequest};
@@ -27,17 +27,17 @@ pub(super) async fn run_own_tool(
     tool: OwnTool,
     args: &Value,
     deps: &AgentDeps<'_>,
-) -> Answer {
+) -> ToolAnswer {
     let answered = match tool {
         OwnTool::RecallHistory => parse_arguments(tool.name(), args).map(|args| recall(session, &args)),
         OwnTool::CompactNow => parse_arguments(tool.name(), args).map(|args: CompactArguments| {
             session.compaction_request = Some(CompactionRequest { focus: args.focus });
-            Answer::succeeded("The conversation is shortened before your next step.")
+            ToolAnswer::succeeded("The conversation is shortened before your next step.")
         }),
         OwnTool::CompleteTask => parse_arguments(tool.name(), args).map(|args: CompleteArguments| {
             turn.set_result(args.result);
             turn.end_with(TurnEnd::Finished(FinishReason::Stop));
-            Answer::succeeded("The result was handed over.")
+            ToolAnswer::succeeded("The result was handed over.")
         }),
         OwnTool::AskUser => match parse_arguments::<AskArguments>(tool.name(), args) {
             Ok(args) => {
@@ -47,19 +47,19 @@ pub(super) async fn run_own_tool(
             Err(error) => Err(error),
         },
     };
-    answered.unwrap_or_else(Answer::failed)
+    answered.unwrap_or_else(ToolAnswer::failed)
 }
 
 /// Searches everything that was said in the session, also what a compaction left out.
-fn recall(session: &AgentSession, args: &RecallArguments) -> Answer {
+fn recall(session: &AgentSession, args: &RecallArguments) -> ToolAnswer {
     let said = session.conversation.said();
-    if let Some(mark) = parse_mark(&args.query) {
+    if let Some(mark) = parse_message_number(&args.query) {
         let found = said.iter().rfind(|message| message.ordinal == Some(mark));
         return match found {
             Some(message) => {
-                Answer::succeeded(render_in_full(message)).shown(Shown::Line(format!("[{mark}]")))
+                ToolAnswer::succeeded(render_in_full(message)).shown(ToolDisplay::Line(format!("[{mark}]")))
             }
-            None => Answer::failed(format!("There is no message {mark} in this session.")),
+            None => ToolAnswer::failed(format!("There is no message {mark} in this session.")),
         };
     }
     let mut search = Search::new(&args.query);
@@ -75,17 +75,17 @@ fn recall(session: &AgentSession, args: &RecallArguments) -> Answer {
     }
     let hits = search.hits(args.limit.unwrap_or(5).clamp(1, MOST_HITS));
     if hits.is_empty() {
-        return Answer::failed(format!("Nothing in this session says {:?}.", args.query));
+        return ToolAnswer::failed(format!("Nothing in this session says {:?}.", args.query));
     }
     let excerpts: Vec<String> = hits
         .iter()
         .map(|hit| {
-            let mark = hit.mark.map(|mark| format!("[{mark}] ")).unwrap_or_default();
+            let mark = hit.number.map(|mark| format!("[{mark}] ")).unwrap_or_default();
             let tool = hit.tool.as_deref().map(|tool| format!(" ({tool})")).unwrap_or_default();
             format!("{mark}{}{tool}:\n{}", hit.role.as_str(), hit.excerpt.text)
         })
         .collect();
-    Answer::succeeded(excerpts.join("\n\n")).shown(Shown::Line(format!("{} found", excerpts.len())))
+    ToolAnswer::succeeded(excerpts.join("\n\n")).shown(ToolDisplay::Line(format!("{} found", excerpts.len())))
 }
 fn is_recall(call: &ToolCall) -> bool {
     call.name == OwnTool::RecallHistory.name()
@@ -103,11 +103,13 @@ fn is_about(message: &Message, calls: &HashSet<&CallId>) -> bool {
 }
 
 /// Asks the user a question of the model's.
-async fn ask_user(args: AskArguments, deps: &AgentDeps<'_>) -> Answer {
+async fn ask_user(args: AskArguments, deps: &AgentDeps<'_>) -> ToolAnswer {
     let question = UserQuestion { text: args.question, options: args.options };
     match deps.approver.answer(&question).await {
-        Some(answer) if !answer.trim().is_empty() => Answer::succeeded(format!("The user answers: {answer}")),
-        _ => Answer::failed("The user did not answer. Decide by yourself, and say what you assumed."),
+        Some(answer) if !answer.trim().is_empty() => {
+            ToolAnswer::succeeded(format!("The user answers: {answer}"))
+        }
+        _ => ToolAnswer::failed("The user did not answer. Decide by yourself, and say what you assumed."),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Permission to run a call: the decision of rules and hooks, and the user's where these ask.
 
 use longhaul_conversation::{ToolCall, ToolStatus};
-use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
+use longhaul_hooks::{HookEvent, ToolUse, describe_changes};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{
     AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, SHELL_TOOL, Tier, Verdict,
@@ -91,7 +91,7 @@ pub(super) async fn prepare_call<'h>(
         if let Some(changed) = outcome.tool_input() {
             let before = args.as_object().cloned().unwrap_or_default();
             let after: Map<String, Value> = before.clone().into_iter().chain(changed.clone()).collect();
-            notes.extend(note_of_changes(&before, &after));
+            notes.extend(describe_changes(&before, &after));
             args = Value::Object(after);
         }
         notes.extend(outcome.context());
@@ -106,7 +106,7 @@ pub(super) async fn prepare_call<'h>(
         Decision::Deny { reason } => return refused(call, reason),
         Decision::Allow if question.is_none() => {}
         Decision::Allow | Decision::Ask => {
-            let always = offer_always(&session.settings.permissions, target.judged_as(&call.name), &args);
+            let always = offer_always(&session.settings.permissions, target.policy_name(&call.name), &args);
             let (reason, always) = permission.question(question, always);
             let request = ApprovalRequest {
                 call: call.clone().with_args(args.clone()),
@@ -222,8 +222,8 @@ pub(super) fn decide(
         };
         permissions.policy.decide(&call, permissions.situation)
     };
-    let ruling = decide(target.judged_as(tool));
-    if target.judged_as(tool) != tool {
+    let ruling = decide(target.policy_name(tool));
+    if target.policy_name(tool) != tool {
         // Under its own name, too, what somebody forbids or wants to be asked about counts.
         let own = decide(tool);
         let stated = own.rule.filter(|rule| rule.priority.tier() > Tier::Default);

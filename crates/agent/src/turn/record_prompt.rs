@@ -1,8 +1,9 @@
 //! Records a prompt: the system prompt where it changed, the session context once, news from memory files and the editor, and
 //! then what the user says. Everything is on the disk before anything is sent.
 
-use longhaul_conversation::{Body, Origin, Part, Place, Role};
-use longhaul_session::{FragmentContent, RecordedFragment, split_pasted};
+use longhaul_conversation::{Body, FragmentPlace, Origin, Part, Role};
+use longhaul_formats::{FragmentContent, RecordedFragment};
+use longhaul_wire::split_pasted;
 
 use super::instructions::reload_memory;
 use super::session::AgentSession;
@@ -63,9 +64,9 @@ fn context(session: &AgentSession, deps: &AgentDeps<'_>) -> Part {
 /// Records the system prompt where it is another one than before.
 fn record_system(session: &mut AgentSession, deps: &AgentDeps<'_>) -> Result<(), AgentError> {
     let content = FragmentContent::Text(session.system());
-    let fragment = RecordedFragment { origin: Origin::Hook, place: Place::System, content };
+    let fragment = RecordedFragment { origin: Origin::Hook, place: FragmentPlace::System, content };
     let mut recorded = session.conversation.log().replay().fragments().iter();
-    if recorded.rfind(|known| known.place == Place::System) == Some(&fragment) {
+    if recorded.rfind(|known| known.place == FragmentPlace::System) == Some(&fragment) {
         return Ok(());
     }
     Ok(session.conversation.record_fragment(fragment, deps.stamp())?)

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use longhaul_conversation::{Message, TokenCount};
 use longhaul_engine::{Conversation, HostJob, HostState, Spend};
-use longhaul_hooks::{Event as HookEvent, EventName, Outcome as HookOutcome};
+use longhaul_hooks::{EventName, HookEvent, HookOutcome};
 use longhaul_policy::Rule;
-use longhaul_session::Log;
+use longhaul_sessions::Log;
 use tokio_util::sync::CancellationToken;
 
 use super::rereads::Rereads;

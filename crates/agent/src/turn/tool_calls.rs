@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use longhaul_conversation::{
-    CallId, Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
+    CallId, Message, OUTPUT_END_NOTE, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
     neutralise_snapshots,
 };
-use longhaul_hooks::Event as HookEvent;
+use longhaul_hooks::HookEvent;
 use longhaul_policy::Decision;
-use longhaul_tools::{Answer, BoxFuture, Call, Outcome, Shown, Tool};
+use longhaul_tools::{BoxFuture, Tool, ToolAnswer, ToolDisplay, ToolInvocation, ToolOutcome};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -47,7 +47,7 @@ pub(super) enum Flow {
 struct AnsweredCall {
     call: ToolCall,
     args: Value,
-    answer: Answer,
+    answer: ToolAnswer,
     notes: Vec<String>,
     took: Duration,
     /// The report of a sub-agent.
@@ -56,7 +56,7 @@ struct AnsweredCall {
 
 impl AnsweredCall {
     /// A call that was answered before it could run.
-    fn at_once(ready: ReadyCall<'_>, answer: Answer) -> Self {
+    fn at_once(ready: ReadyCall<'_>, answer: ToolAnswer) -> Self {
         let ReadyCall { call, args, notes, .. } = ready;
         Self { call, args, answer, notes, took: Duration::ZERO, report: None }
     }
@@ -148,7 +148,7 @@ async fn run_batch(
                         turn.running.push(task.job());
                         Box::pin(run_subagent(ready, task, deps, cancel))
                     }
-                    Err(text) => Box::pin(async { AnsweredCall::at_once(ready, Answer::failed(text)) }),
+                    Err(text) => Box::pin(async { AnsweredCall::at_once(ready, ToolAnswer::failed(text)) }),
                 }
             }
             ToolTarget::Tool(tool) => Box::pin(run_tool(ready, tool, deps, cancel)),
@@ -195,12 +195,12 @@ fn send_to_background(
     ready: &ReadyCall<'_>,
     task: SubagentTask,
     deps: &AgentDeps<'_>,
-) -> Answer {
+) -> ToolAnswer {
     let call = ready.call.clone().with_args(ready.args.clone());
     deps.emit(Event::ToolBegan { call, preview: ready.preview.clone() });
     let name = task.job().name;
     turn.background.send(task);
-    Answer::succeeded(format!(
+    ToolAnswer::succeeded(format!(
         "It works in the background as {name}. Go on with something else: you are told its result when it is there, and \
          your turn does not end before."
     ))
@@ -218,7 +218,7 @@ async fn run_own_call(
     deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let started = Instant::now();
     let answer = cancel.run_until_cancelled(run_own_tool(session, turn, own, &args, deps)).await;
-    let stopped = || Answer::new(Outcome::Cancelled("The user stopped this call.".to_string()));
+    let stopped = || ToolAnswer::new(ToolOutcome::Cancelled("The user stopped this call.".to_string()));
     let answer = answer.unwrap_or_else(stopped);
     AnsweredCall { call, args, answer, notes, took: started.elapsed(), report: None }
 }
@@ -252,12 +252,12 @@ async fn finish_call(
         }
     }
     if let Some(reason) = hidden {
-        answer = Answer::failed(format!("A hook holds back what this call answered: {reason}"));
+        answer = ToolAnswer::failed(format!("A hook holds back what this call answered: {reason}"));
     }
     let status = match answer.outcome {
-        Outcome::Succeeded(_) => ToolStatus::Succeeded,
-        Outcome::Failed(_) => ToolStatus::Failed,
-        Outcome::Cancelled(_) => ToolStatus::Cancelled,
+        ToolOutcome::Succeeded(_) => ToolStatus::Succeeded,
+        ToolOutcome::Failed(_) => ToolStatus::Failed,
+        ToolOutcome::Cancelled(_) => ToolStatus::Cancelled,
     };
     let summary = summarise(session, &call, &answer, deps, cancel).await;
     let whole = summary.as_ref().map_or(answer.outcome.text(), |summary| &summary.text);
@@ -277,7 +277,7 @@ async fn finish_call(
         if let Cow::Owned(escaped) = neutralise_snapshots(&text) {
             text = escaped + SNAPSHOT_ESCAPED;
         }
-        text.push_str(OUTPUT_ENDS);
+        text.push_str(OUTPUT_END_NOTE);
     }
     // A sub-agent that failed may have changed files before.
     if (status == ToolStatus::Succeeded || is_subagent)
@@ -310,23 +310,23 @@ async fn run_tail_call(
     args: &Value,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Answer {
+) -> ToolAnswer {
     let Some(target) = turn.tools.find(name, deps) else {
-        return Answer::failed(turn.tools.describe_missing(name));
+        return ToolAnswer::failed(turn.tools.describe_missing(name));
     };
     let shown = match target.preview(args) {
         Ok(preview) => preview,
-        Err(text) => return Answer::failed(text),
+        Err(text) => return ToolAnswer::failed(text),
     };
     let permission = decide(&session.settings.permissions, name, args, target, &shown);
     match permission.decision {
         Decision::Allow => {}
-        Decision::Deny { reason } => return Answer::failed(reason),
+        Decision::Deny { reason } => return ToolAnswer::failed(reason),
         Decision::Ask => {
             let reason = format!("a hook wants it in place of {}", original.name);
             let (reason, always) = permission.question(
                 Some(reason),
-                offer_always(&session.settings.permissions, target.judged_as(name), args),
+                offer_always(&session.settings.permissions, target.policy_name(name), args),
             );
             let request = ApprovalRequest {
                 call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
@@ -337,7 +337,7 @@ async fn run_tail_call(
             match ask_approval(session, &turn.approvals, &request, deps, cancel).await {
                 Approval::Once | Approval::Always(_) => {}
                 _ => {
-                    return Answer::failed(format!(
+                    return ToolAnswer::failed(format!(
                         "The user did not allow the call of {name} that a hook wanted."
                     ));
                 }
@@ -353,12 +353,12 @@ async fn run_tail_call(
                     result.report.apply(session, turn, deps);
                     result.answer
                 }
-                Err(text) => Answer::failed(text),
+                Err(text) => ToolAnswer::failed(text),
             }
         }
         ToolTarget::Tool(tool) => {
             let progress = |_: &str| {};
-            tool.run(Call { id: &original.id, args, progress: &progress, cancel }).await
+            tool.run(ToolInvocation { id: &original.id, args, progress: &progress, cancel }).await
         }
     }
 }
@@ -377,7 +377,7 @@ fn answer_unrun(
         call: call.clone(),
         status,
         text: text.clone(),
-        shown: Shown::Text,
+        shown: ToolDisplay::Text,
         took: Duration::ZERO,
         saved_as: None,
         left_out: 0,
@@ -428,7 +428,7 @@ async fn run_tool(
     let id = call.id.clone();
     let progress = |text: &str| deps.emit(Event::ToolProgress { call: id.clone(), text: text.to_string() });
     let started = Instant::now();
-    let answer = tool.run(Call { id: &call.id, args: &args, progress: &progress, cancel }).await;
+    let answer = tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel }).await;
     AnsweredCall { answer, took: started.elapsed(), args, notes, call, report: None }
 }
 

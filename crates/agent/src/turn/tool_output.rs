@@ -3,7 +3,7 @@
 
 use longhaul_compaction::{FullOutput, output_file, output_limit, truncate_output};
 use longhaul_conversation::{Estimator, TokenCount, ToolCall, grouped};
-use longhaul_tools::Answer;
+use longhaul_tools::ToolAnswer;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -86,7 +86,7 @@ pub(crate) fn truncate(
 pub(super) async fn summarise(
     session: &mut AgentSession,
     call: &ToolCall,
-    answer: &Answer,
+    answer: &ToolAnswer,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> Option<OutputSummary> {

@@ -136,9 +136,9 @@ impl ToolTarget<'_> {
     }
 
     /// The name under which rules decide about a call.
-    pub(super) fn judged_as(self, name: &str) -> &str {
+    pub(super) fn policy_name(self, name: &str) -> &str {
         match self {
-            Self::Tool(tool) => tool.judged_as().unwrap_or(name),
+            Self::Tool(tool) => tool.policy_name().unwrap_or(name),
             Self::Own(_) | Self::Subagent(_) | Self::Manager(_) => name,
         }
     }

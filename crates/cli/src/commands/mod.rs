@@ -14,5 +14,4 @@ pub(crate) mod recall;
 pub(crate) mod sessions;
 pub(crate) mod skills;
 pub(crate) mod talk;
-pub(crate) mod tracked;
 pub(crate) mod trust;

@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::failure::hinted;
+use longhaul_app::project::{self, Project, session_file};
+use longhaul_app::sessions::SeenParts;
 use longhaul_archive::{Hit, Search, SessionRef};
 use longhaul_formats::{Event, read};
 use serde_json::{Value, json};
 
-use crate::commands::sessions::report::print_all;
-use crate::failure::hinted;
 use crate::input;
-use crate::output::{Page, Screen, fit, plural, thousands, visible, with_progress};
-use crate::project::{self, Project, session_file};
-use crate::told::Told;
+use crate::output::{Page, Screen, fit, plural, print_json, thousands, visible, with_progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct RecallOptions {
@@ -60,7 +59,7 @@ pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()
         unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
     let hits = search.hits(options.limit);
     if options.json {
-        return print_all(&json(&query, files.len(), &search, &hits, &unread));
+        return print_json(&json(&query, files.len(), &search, &hits, &unread));
     }
     for unread in &unread {
         eprintln!("warning: could not read {}", visible(unread));
@@ -96,7 +95,7 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
     if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
 }
 
-/// How a session can be named again: by its id if it is one of this project, else by its file.
+/// The name by which a session is found again: its id if it is one of this project, else its file.
 fn name_of(path: &Path) -> anyhow::Result<String> {
     let listing = Project::find()?.map(|project| project.store().list()).transpose();
     let sessions = listing.context("could not list the sessions")?.map(|listing| listing.sessions);
@@ -114,11 +113,11 @@ fn jsonl_in(folder: &Path) -> Vec<PathBuf> {
 
 /// Looks at everything that was ever said in a session, each thing once.
 fn look_through(search: &mut Search, id: &str, path: &Path) -> anyhow::Result<()> {
-    let mut told = Told::default();
+    let mut seen = SeenParts::default();
     let session = SessionRef::new(id);
     read(File::open(path)?, &mut |event| match event {
         Event::Change(change) => {
-            if let Some(message) = told.news(&change) {
+            if let Some(message) = seen.new_parts(&change) {
                 search.observe(&session, &message);
             }
         }

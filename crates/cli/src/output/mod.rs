@@ -1,23 +1,26 @@
-//! How the program writes for people: colours, widths, bars, and text that cannot touch the terminal.
+//! Output for people: colours, widths, bars, and text that cannot touch the terminal.
 
 mod chart;
+mod color;
+mod json;
 mod numbers;
 mod page;
 mod progress;
 
-use std::io::{BufRead, IsTerminal, Write};
-use std::path::Path;
-
-use serde_json::Value;
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 
 use anyhow::Context;
-
-use crate::args::Color;
+use longhaul_app::models::WaitListener;
 
 pub(crate) use chart::{bar, sparkline};
-pub(crate) use longhaul_conversation::grouped as thousands;
-pub(crate) use longhaul_display::text::{escape_json, fit, pad, pad_left, visible, visible_text, wrapped};
-pub(crate) use numbers::{percent, plural, span};
+pub(crate) use color::Color;
+pub(crate) use json::{path_json, print_json, write_json};
+pub(crate) use longhaul_conversation::{grouped as thousands, plural};
+pub(crate) use longhaul_display::{
+    text::escape_json, text::fit, text::pad, text::pad_left, text::visible, text::visible_text, text::wrapped,
+};
+pub(crate) use numbers::{ago, percent, span};
 pub(crate) use page::Page;
 pub(crate) use progress::with_progress;
 
@@ -31,90 +34,22 @@ pub(crate) fn print_aside(text: &str) {
     std::io::stderr().lock().write_all(text.as_bytes()).ok();
 }
 
-/// Asks a person on the terminal; anything but a clear yes is a no. A line that was typed before the question is no answer:
-/// it is left for whoever reads next.
-pub(crate) fn is_confirmed(question: &str) -> anyhow::Result<bool> {
-    let is_typed_ahead = is_line_waiting();
-    print(&format!("{question} [y/N] "))?;
-    std::io::stdout().flush()?;
-    if is_typed_ahead {
-        print("\nNot confirmed: a line was typed before the question. Try again, or pass --yes.\n")?;
-        return Ok(false);
-    }
-    Ok(matches!(read_answer()?.as_str(), "y" | "yes"))
+/// A note on standard error.
+pub(crate) fn note(text: &str, color: Color) {
+    let label = Screen::of_stderr(color).faint("note:");
+    print_aside(&format!("{label} {}\n", visible(text)));
 }
 
-/// What a person on the terminal answers, in small letters; nothing where the input ends. What was typed before the question
-/// is dropped.
-pub(crate) fn answer_to(question: &str) -> anyhow::Result<String> {
-    discard_typed();
-    print(&format!("{question} "))?;
-    std::io::stdout().flush()?;
-    read_answer()
+/// Tells notes on standard error, such as why nothing happens for a while.
+pub(crate) fn tell_notes(color: Color) -> WaitListener {
+    Arc::new(move |text| note(text, color))
 }
 
-fn read_answer() -> anyhow::Result<String> {
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(answer.trim().to_ascii_lowercase())
-}
-
-/// Drops what was typed before a question was shown: it answers something else.
-fn discard_typed() {
-    #[cfg(unix)]
-    if std::io::stdin().is_terminal() {
-        rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush).ok();
-    }
-}
-
-/// Whether a line was typed that nobody has read yet.
-#[cfg(unix)]
-fn is_line_waiting() -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdin = std::io::stdin();
-    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut waiting, Some(&at_once)).is_ok_and(|count| count > 0)
-}
-
-#[cfg(not(unix))]
-fn is_line_waiting() -> bool {
-    false
-}
-
-/// Lets a person on the terminal choose from these lines; nothing if the answer is none of their numbers. Who only presses
-/// Enter takes the `usual` one.
-pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::Result<Option<usize>> {
-    let mut text = format!("{question}\n");
-    for (place, line) in lines.iter().enumerate() {
-        text.push_str(&format!("  {}  {line}\n", place + 1));
-    }
-    print(&format!("{text}Number [{}] ", usual + 1))?;
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    if std::io::stdin().lock().read_line(&mut answer)? == 0 {
-        return Ok(None);
-    }
-    Ok(match answer.trim() {
-        "" => Some(usual),
-        answer => answer
-            .parse::<usize>()
-            .ok()
-            .filter(|number| (1..=lines.len()).contains(number))
-            .map(|number| number - 1),
-    })
-}
-
-/// A path as JSON has it: names that are not Unicode are shown as well as can be.
-pub(crate) fn path_json(path: &Path) -> Value {
-    path.to_string_lossy().into()
-}
-
-/// What is known about where the output goes.
+/// The screen that output goes to: its colours and width.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen {
     color: bool,
-    /// How many columns a line may have.
+    /// The most columns of a line.
     pub(crate) width: usize,
 }
 
@@ -143,7 +78,7 @@ impl Screen {
         Self { color, width: columns.unwrap_or(DEFAULT_WIDTH).clamp(40, WIDEST) }
     }
 
-    /// Whether text is shown in colours.
+    /// Returns true if text is shown in colours.
     pub(crate) fn is_coloured(&self) -> bool {
         self.color
     }

@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-use longhaul_conversation::{Timestamp, grouped};
+use longhaul_conversation::Timestamp;
 
 /// A share as `64 %`; what is not quite nothing is `<1 %`.
 pub(crate) fn percent(share: f64) -> String {
@@ -12,11 +12,6 @@ pub(crate) fn percent(share: f64) -> String {
     } else {
         format!("{percent:.0} %")
     }
-}
-
-/// `1 turn`, `2 turns`.
-pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count as u64), if count == 1 { one } else { many })
 }
 
 /// A stretch of time: from when to when, and how long that is.
@@ -36,6 +31,18 @@ pub(crate) fn span(from: Timestamp, to: Timestamp) -> String {
     format!("{start} – {end} ({long})")
 }
 
+/// The age of something, in a few words.
+pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
+    let minutes = (now.as_millis() - then.as_millis()).max(0) / 60_000;
+    let of = |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    match minutes {
+        0 => "just now".into(),
+        1..60 => of(minutes, "minute"),
+        60..1440 => of(minutes / 60, "hour"),
+        _ => of(minutes / 1440, "day"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,8 +53,6 @@ mod tests {
             [0.0, 0.004, 0.5, 0.994, 0.996, 1.0, 6.19].map(percent),
             ["0 %", "<1 %", "50 %", "99 %", ">99 %", "100 %", "619 %"]
         );
-        assert_eq!(plural(1, "turn", "turns"), "1 turn");
-        assert_eq!(plural(2_000, "turn", "turns"), "2,000 turns");
     }
 
     #[test]
@@ -66,5 +71,16 @@ mod tests {
             span(at("2026-01-02T03:00:00Z"), at("2026-01-04T05:00:00Z")),
             "2026-01-02 03:00 – 2026-01-04 05:00 (2 d 2 h)"
         );
+    }
+
+    #[test]
+    fn ages_are_rounded_down() {
+        let ago =
+            |minutes: i64| ago(Timestamp::from_millis(0), Timestamp::from_millis(minutes * 60_000 + 59_000));
+        assert_eq!(
+            [0, 1, 59, 60, 1_439, 2_880].map(ago),
+            ["just now", "1 minute ago", "59 minutes ago", "1 hour ago", "23 hours ago", "2 days ago"]
+        );
+        assert_eq!(super::ago(Timestamp::from_millis(9), Timestamp::from_millis(0)), "just now");
     }
 }

@@ -4,12 +4,12 @@ use super::{Screen, bar, fit, pad, pad_left, thousands, wrapped};
 
 /// A page of text for people, built from top to bottom.
 pub(crate) struct Page {
-    /// What it is shown on.
+    /// The screen it is shown on.
     pub(crate) screen: Screen,
     text: String,
 }
 
-/// How wide the columns of a table are.
+/// The width of the columns of a table.
 const COLUMN: usize = 9;
 
 impl Page {
@@ -95,7 +95,7 @@ impl Page {
         }
     }
 
-    /// How many of `count` things are not listed.
+    /// The line that counts how many of `count` things are not listed.
     pub(crate) fn more(&mut self, count: usize, listed: usize, what: &str) {
         if count > listed {
             let line = format!("  and {} more {what}; --json lists all", thousands((count - listed) as u64));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_warning_takes_as_many_lines_as_it_needs() {
-        let mut page = Page::new(Screen { width: 20, ..Screen::of_stdout(crate::args::Color::Never) });
+        let mut page = Page::new(Screen { width: 20, ..Screen::of_stdout(crate::output::Color::Never) });
         page.warning("line 2: broken JSON at column 7; skipped");
         assert_eq!(page.into_text(), "  line 2: broken\n    JSON at column\n    7; skipped\n");
     }

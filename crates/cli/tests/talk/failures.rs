@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use longhaul_testkit::fake_provider::{Reply, Step, anthropic, gemini, openai};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, KEY, Wire, lines, text};
+use crate::support::{KEY, Sandbox, Wire, lines, text};
 
 #[test]
 fn without_a_key_the_variables_are_named() {
@@ -14,7 +14,7 @@ fn without_a_key_the_variables_are_named() {
         (Wire::OpenAi, "set OPENAI_API_KEY"),
         (Wire::Anthropic, "set ANTHROPIC_API_KEY"),
     ] {
-        let mut desk = Desk::new(wire, []);
+        let mut sandbox = Sandbox::new(wire, []);
         for name in [
             "GEMINI_API_KEY",
             "OPENAI_API_KEY",
@@ -23,31 +23,31 @@ fn without_a_key_the_variables_are_named() {
             "OPENAI_BASE_URL",
             "ANTHROPIC_BASE_URL",
         ] {
-            desk.set(name, "");
+            sandbox.set(name, "");
         }
-        desk.check_fails(&["-p", "hi"], &["there is no key", variables]);
-        assert!(desk.sessions().is_empty(), "nothing is begun that cannot go on");
+        sandbox.check_fails(&["-p", "hi"], &["there is no key", variables]);
+        assert!(sandbox.sessions().is_empty(), "nothing is begun that cannot go on");
     }
 }
 
 #[test]
 fn with_the_key_of_another_a_model_must_be_named() {
-    let mut desk = Desk::gemini([]);
-    desk.set("GEMINI_API_KEY", "");
-    desk.set("GOOGLE_GEMINI_BASE_URL", "");
-    let said = text(&desk.run(&["-p", "hi"]).stderr);
+    let mut sandbox = Sandbox::gemini([]);
+    sandbox.set("GEMINI_API_KEY", "");
+    sandbox.set("GOOGLE_GEMINI_BASE_URL", "");
+    let said = text(&sandbox.run(&["-p", "hi"]).stderr);
     assert!(said.contains("no model is named") && said.contains("of openai with -m"), "{said}");
 }
 
 #[test]
 fn refusals_are_explained() {
-    let refused = |reply: Reply| Desk::gemini([reply]);
+    let refused = |reply: Reply| Sandbox::gemini([reply]);
     let message = format!("Incorrect API key provided: {KEY}");
-    let desk = Desk::new(Wire::OpenAi, [openai::error(401, "x", "invalid_api_key", &message)]);
-    desk.check_fails(&["-p", "hi"], &["openai did not accept the key", "check that the key is whole"]);
+    let sandbox = Sandbox::new(Wire::OpenAi, [openai::error(401, "x", "invalid_api_key", &message)]);
+    sandbox.check_fails(&["-p", "hi"], &["openai did not accept the key", "check that the key is whole"]);
     let missing = gemini::error(404, "NOT_FOUND", "models/gemini-2.5-flsh is not found", &json!([]));
-    let desk = refused(missing);
-    let output = desk.run(&["-m", "gemini-2.5-flsh", "-p", "hi"]);
+    let sandbox = refused(missing);
+    let output = sandbox.run(&["-m", "gemini-2.5-flsh", "-p", "hi"]);
     let said = text(&output.stderr);
     assert!(
         said.contains("there is no model \"gemini-2.5-flsh\"")
@@ -58,51 +58,51 @@ fn refusals_are_explained() {
         .check_fails(&["-p", "hi"], &["is not a model", "Please sign in", "check the endpoint's address"]);
     refused(Reply::new(200, "text/plain", "hello")).check_fails(&["-p", "hi"], &["is not a model"]);
     let quota = openai::error(429, "insufficient_quota", "insufficient_quota", "You exceeded your quota");
-    Desk::new(Wire::OpenAi, [quota]).check_fails(&["-p", "hi"], &["allows no further requests"]);
+    Sandbox::new(Wire::OpenAi, [quota]).check_fails(&["-p", "hi"], &["allows no further requests"]);
     let odd = anthropic::error(400, "invalid_request_error", "messages: odd");
-    Desk::new(Wire::Anthropic, [odd]).check_fails(&["-p", "hi"], &["refused the request: messages: odd"]);
+    Sandbox::new(Wire::Anthropic, [odd]).check_fails(&["-p", "hi"], &["refused the request: messages: odd"]);
 }
 
 #[test]
 fn an_unknown_model_is_not_asked_for() {
-    let mut desk = Desk::gemini([]);
-    desk.set("OPENAI_BASE_URL", "");
-    let output = desk.run(&["-m", "zzz", "-p", "hi"]);
+    let mut sandbox = Sandbox::gemini([]);
+    sandbox.set("OPENAI_BASE_URL", "");
+    let output = sandbox.run(&["-m", "zzz", "-p", "hi"]);
     assert!(text(&output.stderr).contains("there is no model \"zzz\""), "{}", text(&output.stderr));
-    assert!(desk.sessions().is_empty());
+    assert!(sandbox.sessions().is_empty());
     for arguments in [
         &["-p", "hi", "-m", "llama3"][..],
         &["eval", "nothing.json", "--summariser", "model", "-m", "llama3"],
     ] {
-        let said = text(&desk.run(arguments).stderr);
+        let said = text(&sandbox.run(arguments).stderr);
         assert!(said.contains("OPENAI_BASE_URL") && said.contains("longhaul.providers"), "{said}");
     }
 }
 
 #[test]
 fn a_host_that_is_not_there_is_named() {
-    let mut desk = Desk::gemini([]);
+    let mut sandbox = Sandbox::gemini([]);
     let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).expect("a port").port();
-    desk.set("GOOGLE_GEMINI_BASE_URL", &format!("http://127.0.0.1:{port}"));
+    sandbox.set("GOOGLE_GEMINI_BASE_URL", &format!("http://127.0.0.1:{port}"));
     let host = format!("could not reach 127.0.0.1:{port}");
-    desk.check_fails(&["-p", "hi"], &[&host, "check the network"]);
+    sandbox.check_fails(&["-p", "hi"], &[&host, "check the network"]);
     // What was typed is not lost.
-    assert!(desk.session().contains("\"hi\""), "{}", desk.session());
-    desk.set("GOOGLE_GEMINI_BASE_URL", "localhost:1234");
-    desk.check_fails(&["-p", "hi"], &["GOOGLE_GEMINI_BASE_URL", "it must begin with https://"]);
+    assert!(sandbox.session().contains("\"hi\""), "{}", sandbox.session());
+    sandbox.set("GOOGLE_GEMINI_BASE_URL", "localhost:1234");
+    sandbox.check_fails(&["-p", "hi"], &["GOOGLE_GEMINI_BASE_URL", "it must begin with https://"]);
 }
 
 #[test]
 fn an_answer_that_breaks_off_is_kept() {
     let cut = gemini::texts(&["Hel", "lo."]).only(1, Step::Cut);
     let refused = gemini::error(400, "INVALID_ARGUMENT", "no", &json!([]));
-    let desk = Desk::gemini([cut, refused]);
-    let output = desk.say(&["-p", "hi"]);
+    let sandbox = Sandbox::gemini([cut, refused]);
+    let output = sandbox.say(&["-p", "hi"]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "Hel\n".to_string()));
     let said = text(&output.stderr);
     assert!(said.contains("the answer broke off") && said.contains("is kept in the session"), "{said}");
-    assert!(desk.session().contains("Hel"));
-    let output = desk.say(&["-p", "hi", "--output-format", "json"]);
+    assert!(sandbox.session().contains("Hel"));
+    let output = sandbox.say(&["-p", "hi", "--output-format", "json"]);
     let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert!(result["error"]["hint"].as_str().is_some_and(|hint| !hint.contains("kept")), "{result}");
 }
@@ -110,14 +110,14 @@ fn an_answer_that_breaks_off_is_kept() {
 #[test]
 fn a_stream_that_stalls_is_not_waited_for_forever() {
     let stalls = gemini::texts(&["Hel", "lo."]).only(1, Step::Stall);
-    let desk = Desk::gemini([stalls]);
-    desk.settings(r#"{"longhaul": {"providers": {"gemini": {"idleSeconds": 1}}}}"#);
-    desk.check_fails(&["-p", "hi"], &["the answer broke off: nothing arrived for 1 s", "is kept"]);
+    let sandbox = Sandbox::gemini([stalls]);
+    sandbox.settings(r#"{"longhaul": {"providers": {"gemini": {"idleSeconds": 1}}}}"#);
+    sandbox.check_fails(&["-p", "hi"], &["the answer broke off: nothing arrived for 1 s", "is kept"]);
 }
 
 #[test]
 fn a_key_in_the_wrong_place_is_not_repeated() {
-    let mut desk = Desk::gemini([]);
+    let mut sandbox = Sandbox::gemini([]);
     for wrong in [
         r#""gemini": "KEY""#,
         r#""gemini": {"format": "KEY"}"#,
@@ -127,9 +127,9 @@ fn a_key_in_the_wrong_place_is_not_repeated() {
         r#""gemini": {"models": {"flash": {"window": "KEY"}}}"#,
     ] {
         let providers = wrong.replace("KEY", "my-homemade-secret");
-        desk.set("GOOGLE_GEMINI_BASE_URL", "");
-        desk.settings(&format!(r#"{{"longhaul": {{"providers": {{{providers}}}}}}}"#));
-        let output = desk.run(&["-p", "hi"]);
+        sandbox.set("GOOGLE_GEMINI_BASE_URL", "");
+        sandbox.settings(&format!(r#"{{"longhaul": {{"providers": {{{providers}}}}}}}"#));
+        let output = sandbox.run(&["-p", "hi"]);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{wrong}: {said}");
         assert!(said.contains("longhaul") || said.contains("settings.json"), "{wrong}: {said}");
@@ -140,15 +140,16 @@ fn a_key_in_the_wrong_place_is_not_repeated() {
 #[test]
 fn failures_are_told_in_json_too() {
     let reply = || gemini::error(401, "UNAUTHENTICATED", "no", &json!([]));
-    let desk = Desk::gemini([reply(), reply()]);
-    let output = desk.say(&["-p", "hi", "--output-format", "json"]);
+    let sandbox = Sandbox::gemini([reply(), reply()]);
+    let output = sandbox.say(&["-p", "hi", "--output-format", "json"]);
     let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert_eq!((output.status.code(), &result["status"]), (Some(1), &json!("failed")));
     assert!(result["error"]["message"].as_str().is_some_and(|text| text.contains("did not accept the key")));
-    let stream = lines(&text(&desk.say(&["-p", "hi", "--output-format", "stream-json"]).stdout));
+    let stream = lines(&text(&sandbox.say(&["-p", "hi", "--output-format", "stream-json"]).stdout));
     assert_eq!(stream.last().expect("a result")["status"], "failed");
     // Also what fails before anything begins.
-    let output = desk.run(&["-p", "hi", "-m", "nobody/knows", "--resume", "77", "--output-format", "json"]);
+    let output =
+        sandbox.run(&["-p", "hi", "-m", "nobody/knows", "--resume", "77", "--output-format", "json"]);
     let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert_eq!(
         (&result["status"], &result["session_id"].is_string()),
@@ -161,9 +162,9 @@ fn failures_are_told_in_json_too() {
 fn a_withheld_answer_is_a_failure_and_a_short_one_a_warning() {
     let finish =
         |reason: &str| Reply::events([gemini::event(&gemini::chunk(&json!([{"text": "So"}]), Some(reason)))]);
-    let desk = Desk::gemini([finish("SAFETY"), finish("MAX_TOKENS")]);
-    desk.check_fails(&["-p", "hi"], &["withheld the answer"]);
-    let output = desk.say(&["-p", "hi"]);
+    let sandbox = Sandbox::gemini([finish("SAFETY"), finish("MAX_TOKENS")]);
+    sandbox.check_fails(&["-p", "hi"], &["withheld the answer"]);
+    let output = sandbox.say(&["-p", "hi"]);
     assert!(output.status.success());
     assert!(text(&output.stderr).contains("cut off at the model's limit"), "{}", text(&output.stderr));
 }

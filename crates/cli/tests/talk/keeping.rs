@@ -5,46 +5,46 @@ use std::fs;
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, gemini, openai};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, text, words};
+use crate::support::{Sandbox, text, words};
 
 const SNAPSHOT: &str = "<state_snapshot><overall_goal>Talk about word0001.</overall_goal></state_snapshot>";
 
-/// A desk where a model of its own, at a provider of its own, writes the snapshots.
-fn desk(summary: &FakeProvider, compaction: &str) -> Desk {
+/// A sandbox where a model of its own, at a provider of its own, writes the snapshots.
+fn sandbox(summary: &FakeProvider, compaction: &str) -> Sandbox {
     let answers = (0..40).map(|turn| gemini::text(&format!("Answer {turn}. {}", words(300))));
-    let mut desk = Desk::gemini(answers);
-    desk.set("OPENAI_BASE_URL", &format!("{}/v1", summary.url()));
-    desk.settings(&format!(
+    let mut sandbox = Sandbox::gemini(answers);
+    sandbox.set("OPENAI_BASE_URL", &format!("{}/v1", summary.url()));
+    sandbox.settings(&format!(
         r#"{{"skills": {{"enabled": false}}, "longhaul": {{"windows": {{"gemini-2.5-flash": 6000}}, "compaction": {{"model": "gpt-4o"{compaction}}}}}}}"#
     ));
-    desk.answer(&["-p", "Recite."]);
-    desk
+    sandbox.answer(&["-p", "Recite."]);
+    sandbox
 }
 
 /// Goes on in so many processes; tells how often the model for snapshots was asked in each.
-fn go_on(desk: &Desk, summary: &FakeProvider, turns: usize) -> Vec<usize> {
+fn go_on(sandbox: &Sandbox, summary: &FakeProvider, turns: usize) -> Vec<usize> {
     let mut asked = Vec::new();
     for _ in 0..turns {
         let before = summary.requests().len();
-        desk.answer(&["-p", &words(300), "--resume"]);
+        sandbox.answer(&["-p", &words(300), "--resume"]);
         asked.push(summary.requests().len() - before);
     }
     asked
 }
 
-fn show(desk: &Desk) -> Value {
-    let shown = desk.run(&["sessions", "show", "latest", "--json"]);
+fn show(sandbox: &Sandbox) -> Value {
+    let shown = sandbox.run(&["sessions", "show", "latest", "--json"]);
     serde_json::from_slice(&shown.stdout).unwrap_or_else(|_| panic!("{}", text(&shown.stderr)))
 }
 
 #[test]
 fn a_model_that_says_nothing_is_asked_once_more_and_each_request_counts() {
     let summary = FakeProvider::start(vec![Reply::events::<String>([]); 40]);
-    let desk = desk(&summary, "");
-    let asked = go_on(&desk, &summary, 14);
+    let sandbox = sandbox(&summary, "");
+    let asked = go_on(&sandbox, &summary, 14);
     assert!(asked.iter().all(|requests| [0, 2].contains(requests)), "{asked:?}");
     assert_eq!(summary.requests().len(), 6, "three failures open the breaker: {asked:?}");
-    let shown = show(&desk);
+    let shown = show(&sandbox);
     let state = &shown["state"];
     assert_eq!((&state["breaker"], &state["spend"]["calls"]), (&json!("open"), &json!(6)), "{state}");
     assert_eq!(state["spend"]["tokens"], state["spend"]["estimated"], "nobody reported anything: {state}");
@@ -54,28 +54,28 @@ fn a_model_that_says_nothing_is_asked_once_more_and_each_request_counts() {
 #[test]
 fn a_model_that_failed_three_times_is_not_asked_again() {
     let summary = FakeProvider::start((0..60).map(|_| openai::error(400, "invalid", "invalid", "No.")));
-    let desk = desk(&summary, "");
-    let asked = go_on(&desk, &summary, 14);
+    let sandbox = sandbox(&summary, "");
+    let asked = go_on(&sandbox, &summary, 14);
     assert_eq!(asked.iter().filter(|calls| **calls > 0).count(), 3, "{asked:?}");
-    let shown = show(&desk);
+    let shown = show(&sandbox);
     let state = &shown["state"];
     assert_eq!((&state["breaker"], &state["failures"]), (&json!("open"), &json!(3)), "{state}");
     assert_eq!(state["spend"]["calls"], summary.requests().len(), "{state}");
-    let told = text(&desk.run(&["sessions", "show", "latest"]).stdout);
+    let told = text(&sandbox.run(&["sessions", "show", "latest"]).stdout);
     assert!(told.contains("models are not asked for snapshots any more"), "{told}");
 
     // A copy remembers it; a reset gives the model another chance.
-    desk.answer(&["-p", "Go on.", "--resume", "--fork"]);
-    assert_eq!(show(&desk)["state"]["breaker"], "open");
-    let reset = text(&desk.run(&["sessions", "reset", "latest"]).stdout);
+    sandbox.answer(&["-p", "Go on.", "--resume", "--fork"]);
+    assert_eq!(show(&sandbox)["state"]["breaker"], "open");
+    let reset = text(&sandbox.run(&["sessions", "reset", "latest"]).stdout);
     assert!(reset.starts_with("Reset: models may be asked for snapshots again."), "{reset}");
-    let state = &show(&desk)["state"];
+    let state = &show(&sandbox)["state"];
     assert_eq!(
         (&state["breaker"], &state["failures"], &state["latch"]),
         (&json!("closed"), &json!(0), &json!("clear"))
     );
     assert_eq!(state["spend"]["calls"], summary.requests().len(), "what was spent stays spent");
-    assert!(go_on(&desk, &summary, 3).iter().any(|calls| *calls > 0));
+    assert!(go_on(&sandbox, &summary, 3).iter().any(|calls| *calls > 0));
 }
 
 #[test]
@@ -86,13 +86,13 @@ fn what_may_be_spent_is_spent_once_however_many_processes_there_are() {
         || Reply::events(chunks.iter().map(|(delta, end)| openai::event(&openai::chunk(delta, *end))));
     let replies = || (0..40).map(|_| answer());
     let summary = FakeProvider::start(replies());
-    let free = desk(&summary, "");
+    let free = sandbox(&summary, "");
     let asked = go_on(&free, &summary, 10);
     assert!(asked.iter().sum::<usize>() > 2, "{asked:?}");
     let spent = show(&free)["state"]["spend"]["tokens"].as_u64().expect("a number");
 
     let summary = FakeProvider::start(replies());
-    let capped = desk(&summary, &format!(r#", "maxTokens": {}"#, spent / 2));
+    let capped = sandbox(&summary, &format!(r#", "maxTokens": {}"#, spent / 2));
     let asked_with_cap = go_on(&capped, &summary, 10);
     let total: usize = asked_with_cap.iter().sum();
     assert!(total > 0 && total < asked.iter().sum(), "{asked_with_cap:?} of {asked:?}");
@@ -107,14 +107,14 @@ fn what_may_be_spent_is_spent_once_however_many_processes_there_are() {
 
 #[test]
 fn resetting_what_is_as_it_was_changes_nothing() {
-    let desk = Desk::gemini([gemini::text("Hello.")] as [Reply; 1]);
-    desk.answer(&["-p", "hi"]);
-    let before = desk.session();
-    let reset = desk.run(&["sessions", "reset", "latest"]);
+    let sandbox = Sandbox::gemini([gemini::text("Hello.")] as [Reply; 1]);
+    sandbox.answer(&["-p", "hi"]);
+    let before = sandbox.session();
+    let reset = sandbox.run(&["sessions", "reset", "latest"]);
     assert!(text(&reset.stdout).starts_with("There is nothing to reset"), "{}", text(&reset.stderr));
-    assert_eq!(desk.session(), before);
-    fs::write(desk.path("work/other.json"), r#"{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}"#)
+    assert_eq!(sandbox.session(), before);
+    fs::write(sandbox.path("work/other.json"), r#"{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}"#)
         .expect("written");
-    let refused = text(&desk.run(&["sessions", "reset", "other.json"]).stderr);
+    let refused = text(&sandbox.run(&["sessions", "reset", "other.json"]).stderr);
     assert!(refused.contains("cannot be continued") && refused.contains("hint:"), "{refused}");
 }

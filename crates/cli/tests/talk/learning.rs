@@ -8,7 +8,7 @@ use std::process::Child;
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, gemini};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, text};
+use crate::support::{Sandbox, text};
 
 const SECRET: [&str; 2] = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"];
 
@@ -45,26 +45,26 @@ fn session(id: &str, day: u32, commands: &[&str]) -> String {
 const RELEASE: [&str; 3] = ["./bump.sh --minor", "docker compose up -d", "make test"];
 
 /// The folder of the sessions.
-fn chats(desk: &Desk) -> PathBuf {
-    let sessions = desk.sessions();
+fn chats(sandbox: &Sandbox) -> PathBuf {
+    let sessions = sandbox.sessions();
     sessions.first().and_then(|file| file.parent()).expect("a session").to_path_buf()
 }
 
-/// A desk whose project has two sessions in which a version was released, and one in which nothing of the kind happened.
-fn desk(replies: impl IntoIterator<Item = Reply>) -> Desk {
-    let desk = Desk::gemini(replies);
+/// A sandbox whose project has two sessions in which a version was released, and one in which nothing of the kind happened.
+fn sandbox(replies: impl IntoIterator<Item = Reply>) -> Sandbox {
+    let sandbox = Sandbox::gemini(replies);
     let begun = json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [{"text": "yes"}]}]});
-    desk.write("work/begun.json", &begun.to_string());
-    assert!(desk.run(&["sessions", "import", "begun.json"]).status.success());
-    fs::remove_file(desk.path("work/begun.json")).expect("removed");
-    let chats = chats(&desk);
+    sandbox.write("work/begun.json", &begun.to_string());
+    assert!(sandbox.run(&["sessions", "import", "begun.json"]).status.success());
+    fs::remove_file(sandbox.path("work/begun.json")).expect("removed");
+    let chats = chats(&sandbox);
     for (id, day, commands) in
         [("aaaaaaaa-1", 2, &RELEASE[..]), ("bbbbbbbb-2", 3, &RELEASE), ("cccccccc-3", 4, &["ls"])]
     {
         let name = format!("session-2026-01-{day:02}T10-00-{}.jsonl", &id[..8]);
         fs::write(chats.join(name), session(id, day, commands)).expect("written");
     }
-    desk
+    sandbox
 }
 
 fn call(name: &str, args: &Value) -> Reply {
@@ -101,8 +101,8 @@ fn good() -> Vec<Reply> {
 const EXTRACT: [&str; 4] = ["skills", "extract", "-m", "gemini-2.5-flash"];
 
 #[track_caller]
-fn check_run(desk: &Desk, words: &[&str]) {
-    let output = desk.run(&EXTRACT);
+fn check_run(sandbox: &Sandbox, words: &[&str]) {
+    let output = sandbox.run(&EXTRACT);
     let told = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     for word in words {
@@ -110,17 +110,17 @@ fn check_run(desk: &Desk, words: &[&str]) {
     }
 }
 
-fn memory(desk: &Desk) -> PathBuf {
-    chats(desk).parent().expect("a project").join("memory")
+fn memory(sandbox: &Sandbox) -> PathBuf {
+    chats(sandbox).parent().expect("a project").join("memory")
 }
 
-fn state(desk: &Desk) -> Value {
-    let file = memory(desk).join(".extraction-state.json");
+fn state(sandbox: &Sandbox) -> Value {
+    let file = memory(sandbox).join(".extraction-state.json");
     fs::read_to_string(file).map_or(Value::Null, |text| serde_json::from_str(&text).expect("JSON"))
 }
 
-fn waiting(desk: &Desk) -> Vec<String> {
-    let output = desk.run(&["skills", "inbox", "--json"]);
+fn waiting(sandbox: &Sandbox) -> Vec<String> {
+    let output = sandbox.run(&["skills", "inbox", "--json"]);
     let listed: Value = serde_json::from_str(&text(&output.stdout)).expect("one object");
     let name = |skill: &Value| {
         assert_eq!(skill["problem"], Value::Null, "{skill}");
@@ -131,8 +131,8 @@ fn waiting(desk: &Desk) -> Vec<String> {
 
 /// No secret is in anything that was sent, printed or written; the sessions themselves still have it.
 #[track_caller]
-fn check_clean(desk: &Desk) {
-    for request in desk.server.requests() {
+fn check_clean(sandbox: &Sandbox) {
+    for request in sandbox.server.requests() {
         let mut body = request.body.clone();
         // What a model says itself it knew before.
         for content in body["contents"].as_array_mut().into_iter().flatten() {
@@ -142,7 +142,7 @@ fn check_clean(desk: &Desk) {
         }
         assert!(!body.to_string().contains(&SECRET.concat()), "{body:#}");
     }
-    for file in longhaul_testkit::files_below(&desk.path("home")) {
+    for file in longhaul_testkit::files_below(&sandbox.path("home")) {
         let is_session = file.parent().is_some_and(|folder| folder.ends_with("chats"));
         let bytes = fs::read(&file).expect("it can be read");
         assert!(
@@ -155,9 +155,9 @@ fn check_clean(desk: &Desk) {
 
 #[test]
 fn a_repeated_workflow_is_learned_once() {
-    let desk = desk(good());
+    let sandbox = sandbox(good());
     check_run(
-        &desk,
+        &sandbox,
         &[
             "3 sessions read",
             "gemini-2.5-flash read 2 sessions in 4 steps.",
@@ -166,8 +166,8 @@ fn a_repeated_workflow_is_learned_once() {
             "`longhaul skills inbox show NAME`",
         ],
     );
-    check_clean(&desk);
-    let shown = text(&desk.run(&["skills", "inbox", "show", "release-a-version"]).stdout);
+    check_clean(&sandbox);
+    let shown = text(&sandbox.run(&["skills", "inbox", "show", "release-a-version"]).stdout);
     for word in [
         "1. Run `./bump.sh --minor`.",
         "with [REDACTED]",
@@ -177,7 +177,7 @@ fn a_repeated_workflow_is_learned_once() {
     ] {
         assert!(shown.contains(word), "no {word:?} in {shown}");
     }
-    let state = state(&desk);
+    let state = state(&sandbox);
     let run = &state["runs"][0];
     assert_eq!(
         (&run["skillsCreated"], &run["turnCount"], &run["terminateReason"]),
@@ -190,28 +190,28 @@ fn a_repeated_workflow_is_learned_once() {
         ),
         (Some(2), Some(3))
     );
-    assert!(!memory(&desk).join(".extraction.lock").exists());
+    assert!(!memory(&sandbox).join(".extraction.lock").exists());
     // The third was offered and not read: it is new until it is.
     check_run_with(
-        &desk,
+        &sandbox,
         vec![read("cccccccc-3"), end()],
         &["read 1 session in 2 steps", "No new skill comes out of this."],
     );
-    check_run(&desk, &["There are no new sessions to learn from"]);
+    check_run(&sandbox, &["There are no new sessions to learn from"]);
     // A session that goes on is new again.
-    let file = chats(&desk).join("session-2026-01-02T10-00-aaaaaaaa.jsonl");
+    let file = chats(&sandbox).join("session-2026-01-02T10-00-aaaaaaaa.jsonl");
     let more = "{\"id\":\"u99\",\"timestamp\":\"2026-02-01T10:00:00.000Z\",\"type\":\"user\",\"content\":[{\"text\":\"Go on\"}]}\n{\"$set\":{\"lastUpdated\":\"2026-02-01T10:00:00.000Z\"}}\n";
     fs::write(&file, fs::read_to_string(&file).expect("text") + more).expect("written");
-    let request = check_run_with(&desk, vec![end()], &["read 0 sessions in 1 step"]);
+    let request = check_run_with(&sandbox, vec![end()], &["read 0 sessions in 1 step"]);
     assert!(request.contains("[NEW]") && request.contains("[old]"), "{request}");
 }
 
 /// The same as [`check_run`], with another script for the model; returns what it was asked last.
 #[track_caller]
-fn check_run_with(desk: &Desk, replies: Vec<Reply>, words: &[&str]) -> String {
+fn check_run_with(sandbox: &Sandbox, replies: Vec<Reply>, words: &[&str]) -> String {
     let server = FakeProvider::start(replies);
     let output =
-        desk.command(&EXTRACT).env("GOOGLE_GEMINI_BASE_URL", server.url()).output().expect("it runs");
+        sandbox.command(&EXTRACT).env("GOOGLE_GEMINI_BASE_URL", server.url()).output().expect("it runs");
     let told = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     for word in words {
@@ -223,15 +223,16 @@ fn check_run_with(desk: &Desk, replies: Vec<Reply>, words: &[&str]) -> String {
 #[test]
 fn what_happened_once_comes_to_nothing() {
     let once = [("aaaaaaaa-1", "m2")];
-    let desk = desk([read("aaaaaaaa-1"), write("release-it", &once), write("release-it", &once), end()]);
-    check_run(&desk, &["No new skill comes out of this."]);
-    assert!(waiting(&desk).is_empty());
+    let sandbox =
+        sandbox([read("aaaaaaaa-1"), write("release-it", &once), write("release-it", &once), end()]);
+    check_run(&sandbox, &["No new skill comes out of this."]);
+    assert!(waiting(&sandbox).is_empty());
 }
 
 #[test]
 fn a_model_that_obeys_a_session_gets_nowhere() {
     let outside = "../../../../work/evil.md";
-    let desk = desk([
+    let sandbox = sandbox([
         read("aaaaaaaa-1"),
         call("write_file", &json!({"file_path": outside, "content": "x"})),
         call("run_shell_command", &json!({"command": "touch evil.md"})),
@@ -244,54 +245,57 @@ fn a_model_that_obeys_a_session_gets_nowhere() {
         ),
         end(),
     ]);
-    check_run(&desk, &["No new skill comes out of this."]);
-    assert!(waiting(&desk).is_empty() && fs::read_dir(desk.path("work")).expect("a folder").next().is_none());
-    assert!(!desk.path("home/GEMINI.md").exists());
-    check_clean(&desk);
+    check_run(&sandbox, &["No new skill comes out of this."]);
+    assert!(
+        waiting(&sandbox).is_empty()
+            && fs::read_dir(sandbox.path("work")).expect("a folder").next().is_none()
+    );
+    assert!(!sandbox.path("home/GEMINI.md").exists());
+    check_clean(&sandbox);
 }
 
 #[test]
 fn what_the_user_typed_is_proposed_and_never_applied() {
     let quote = "And what about part 3 of day 2?";
     let fact = json!({"kind": "private", "fact": "Part 3 is always asked about.", "quote": quote, "session": "aaaaaaaa-1"});
-    let desk = desk([read("aaaaaaaa-1"), call("propose_fact", &fact), end()]);
-    check_run(&desk, &["1 fact waits to be remembered"]);
-    let told = text(&desk.run(&["memory", "inbox"]).stdout);
+    let sandbox = sandbox([read("aaaaaaaa-1"), call("propose_fact", &fact), end()]);
+    check_run(&sandbox, &["1 fact waits to be remembered"]);
+    let told = text(&sandbox.run(&["memory", "inbox"]).stdout);
     let line = format!("+- Part 3 is always asked about. — “{quote}” (the user, session aaaaaaaa-1 m");
     assert!(told.contains(&line), "{told}");
-    assert!(!memory(&desk).join("MEMORY.md").exists());
-    assert_eq!(state(&desk)["runs"][0]["memoryCandidatesCreated"], json!(["private/extraction.patch"]));
+    assert!(!memory(&sandbox).join("MEMORY.md").exists());
+    assert_eq!(state(&sandbox)["runs"][0]["memoryCandidatesCreated"], json!(["private/extraction.patch"]));
 }
 
 #[test]
 fn a_model_that_cannot_be_asked_leaves_everything_for_the_next_time() {
     let refusal = gemini::error(400, "INVALID_ARGUMENT", "No.", &json!([]));
-    let desk = desk([read("aaaaaaaa-1"), refusal]);
-    let output = desk.run(&EXTRACT);
+    let sandbox = sandbox([read("aaaaaaaa-1"), refusal]);
+    let output = sandbox.run(&EXTRACT);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     for word in ["gemini-2.5-flash could not learn from the sessions", "hint:", "--offline"] {
         assert!(said.contains(word), "no {word:?} in {said}");
     }
-    assert_eq!(state(&desk), Value::Null);
-    assert!(!memory(&desk).join(".extraction.lock").exists());
+    assert_eq!(state(&sandbox), Value::Null);
+    assert!(!memory(&sandbox).join(".extraction.lock").exists());
 }
 
 #[test]
 fn without_a_model_drafts_come_from_the_evidence() {
-    let mut desk = desk([]);
-    let output = desk.run(&["skills", "extract", "--offline", "--json"]);
+    let mut sandbox = sandbox([]);
+    let output = sandbox.run(&["skills", "extract", "--offline", "--json"]);
     let told: Value = serde_json::from_str(&text(&output.stdout)).expect("one object");
     assert_eq!(
         (&told["model"], &told["no_model_because"], told["drafts"].as_array().map(Vec::len)),
         (&Value::Null, &Value::Null, Some(1))
     );
-    assert!(desk.server.requests().is_empty());
-    desk.set("GEMINI_API_KEY", "");
-    desk.set("GOOGLE_GEMINI_BASE_URL", "https://example.invalid");
-    let output = desk.run(&["skills", "extract", "--all"]);
+    assert!(sandbox.server.requests().is_empty());
+    sandbox.set("GEMINI_API_KEY", "");
+    sandbox.set("GOOGLE_GEMINI_BASE_URL", "https://example.invalid");
+    let output = sandbox.run(&["skills", "extract", "--all"]);
     assert!(text(&output.stdout).contains("No model was asked: "), "{}", text(&output.stdout));
-    let output = desk.run(&EXTRACT);
+    let output = sandbox.run(&EXTRACT);
     assert_eq!(output.status.code(), Some(1), "whoever names a model wants that one");
 }
 
@@ -318,10 +322,10 @@ fn sessions_of_other_agents_are_read_alike() {
         format!("{asked}\n{ran}\n{done}\n")
     };
     let marks = [("one", "m2"), ("two", "m2")];
-    let desk = Desk::gemini([read("one"), read("two.jsonl"), write("release-it", &marks), end()]);
-    desk.write("work/one.jsonl", &claude(2));
-    desk.write("work/two.jsonl", &claude(3));
-    let output = desk.run(&[&EXTRACT[..], &["one.jsonl", "two.jsonl", "--json"]].concat());
+    let sandbox = Sandbox::gemini([read("one"), read("two.jsonl"), write("release-it", &marks), end()]);
+    sandbox.write("work/one.jsonl", &claude(2));
+    sandbox.write("work/two.jsonl", &claude(3));
+    let output = sandbox.run(&[&EXTRACT[..], &["one.jsonl", "two.jsonl", "--json"]].concat());
     let told: Value =
         serde_json::from_str(&text(&output.stdout)).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
     assert_eq!(
@@ -329,7 +333,7 @@ fn sessions_of_other_agents_are_read_alike() {
         (&json!(["release-it"]), &json!(["one", "two"])),
         "{told:#}"
     );
-    let index = desk.server.requests()[0].body.to_string();
+    let index = sandbox.server.requests()[0].body.to_string();
     assert!(index.contains("[NEW] Please release it now (1 user msgs) — one.jsonl"), "{index}");
 }
 
@@ -341,41 +345,41 @@ fn wait_for_requests(server: &FakeProvider, count: usize) {
     }
 }
 
-fn start(desk: &Desk) -> Child {
-    desk.command(&EXTRACT).spawn().expect("it runs")
+fn start(sandbox: &Sandbox) -> Child {
+    sandbox.command(&EXTRACT).spawn().expect("it runs")
 }
 
 #[test]
 fn killed_at_any_step_it_leaves_everything_in_order() {
     for step in 0..good().len() {
         let stalls = gemini::text("").only(0, Step::Stall);
-        let desk = desk(good().into_iter().take(step).chain([stalls]));
-        let mut child = start(&desk);
-        wait_for_requests(&desk.server, step + 1);
+        let sandbox = sandbox(good().into_iter().take(step).chain([stalls]));
+        let mut child = start(&sandbox);
+        wait_for_requests(&sandbox.server, step + 1);
         child.kill().expect("killed");
         child.wait().expect("it ends");
-        let before = waiting(&desk);
+        let before = waiting(&sandbox);
         assert_eq!(before.len(), usize::from(step == 3), "killed before request {step}");
-        assert_eq!(state(&desk), Value::Null);
+        assert_eq!(state(&sandbox), Value::Null);
         // Nobody has to clean up, and nothing comes twice.
-        check_run_with(&desk, good(), &["read 2 sessions in 4 steps"]);
-        assert_eq!(waiting(&desk), ["release-a-version"]);
-        assert_eq!(state(&desk)["runs"].as_array().map(Vec::len), Some(1));
-        assert!(!memory(&desk).join(".extraction.lock").exists());
+        check_run_with(&sandbox, good(), &["read 2 sessions in 4 steps"]);
+        assert_eq!(waiting(&sandbox), ["release-a-version"]);
+        assert_eq!(state(&sandbox)["runs"].as_array().map(Vec::len), Some(1));
+        assert!(!memory(&sandbox).join(".extraction.lock").exists());
     }
 }
 
 #[test]
 fn while_one_learns_another_leaves_quietly() {
-    let desk = desk([gemini::text("").only(0, Step::Stall)]);
-    let mut child = start(&desk);
-    wait_for_requests(&desk.server, 1);
-    let output = desk.run(&EXTRACT);
+    let sandbox = sandbox([gemini::text("").only(0, Step::Stall)]);
+    let mut child = start(&sandbox);
+    wait_for_requests(&sandbox.server, 1);
+    let output = sandbox.run(&EXTRACT);
     assert_eq!(
         (output.status.code(), text(&output.stdout).as_str()),
         (Some(0), "Skills are being extracted already.\n")
     );
-    assert_eq!(desk.server.requests().len(), 1);
+    assert_eq!(sandbox.server.requests().len(), 1);
     child.kill().expect("killed");
     child.wait().expect("it ends");
 }

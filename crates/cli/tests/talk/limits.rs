@@ -5,7 +5,7 @@ use std::fs;
 use longhaul_testkit::fake_provider::{Reply, anthropic, gemini, openai};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Wire, text};
+use crate::support::{Sandbox, Wire, text};
 
 const PIECE: &str = "0123456789 0123456789 0123456789 0123456789\n";
 const LIMITS: &str = r#"{"model": {"disableLoopDetection": true}, "longhaul": {"answers": {"textBytes": "20KB", "thoughtBytes": "20KB", "argumentBytes": "20KB", "streamBytes": "1MB"}}}"#;
@@ -24,9 +24,9 @@ fn endless_text(wire: Wire) -> Reply {
 #[test]
 fn an_answer_without_end_is_cut_off_and_kept() {
     for wire in Wire::ALL {
-        let desk = Desk::new(wire, [endless_text(wire), wire.texts(&["Hello."])]);
-        desk.settings(LIMITS);
-        let output = desk.say(&["-p", "hi"]);
+        let sandbox = Sandbox::new(wire, [endless_text(wire), wire.texts(&["Hello."])]);
+        sandbox.settings(LIMITS);
+        let output = sandbox.say(&["-p", "hi"]);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(
@@ -36,10 +36,10 @@ fn an_answer_without_end_is_cut_off_and_kept() {
         assert!(said.contains("hint: raise \"longhaul.answers.textBytes\" in settings.json"), "{said}");
         assert!(said.contains("what has arrived is kept in the session"), "{said}");
         assert_eq!(output.stdout.len(), 20_001, "the text, and the end of its line");
-        assert!(desk.server.bytes_sent() < 16 << 20, "{} bytes", desk.server.bytes_sent());
-        assert_eq!(desk.server.requests().len(), 1, "it is not asked for again");
-        assert_eq!(desk.answer(&["--resume", "-p", "Go on."]), "Hello.\n");
-        let said = desk.last_said();
+        assert!(sandbox.server.bytes_sent() < 16 << 20, "{} bytes", sandbox.server.bytes_sent());
+        assert_eq!(sandbox.server.requests().len(), 1, "it is not asked for again");
+        assert_eq!(sandbox.answer(&["--resume", "-p", "Go on."]), "Hello.\n");
+        let said = sandbox.last_said();
         assert_eq!((said[1].len(), said[2].as_str()), (20_000, "Go on."), "{wire:?}");
     }
 }
@@ -60,10 +60,10 @@ fn whatever_has_no_end_names_its_limit() {
         ),
         (Reply::events(["data: "]).then_repeat(PIECE.trim_end()), "1,000,000 bytes", "streamBytes"),
     ] {
-        let desk = Desk::new(Wire::OpenAi, [reply]);
-        desk.settings(LIMITS);
-        desk.check_fails(&["-p", "hi"], &[reason, setting]);
-        assert!(desk.server.bytes_sent() < 16 << 20, "{} bytes", desk.server.bytes_sent());
+        let sandbox = Sandbox::new(Wire::OpenAi, [reply]);
+        sandbox.settings(LIMITS);
+        sandbox.check_fails(&["-p", "hi"], &[reason, setting]);
+        assert!(sandbox.server.bytes_sent() < 16 << 20, "{} bytes", sandbox.server.bytes_sent());
     }
 }
 
@@ -71,10 +71,10 @@ fn whatever_has_no_end_names_its_limit() {
 fn every_request_that_was_sent_is_told() {
     let nothing = || Reply::events::<String>([]);
     let busy = || openai::error(503, "server_error", "", "overloaded");
-    let desk = Desk::new(Wire::OpenAi, [busy(), nothing(), openai::text("Hello.")]);
+    let sandbox = Sandbox::new(Wire::OpenAi, [busy(), nothing(), openai::text("Hello.")]);
     let result: Value =
-        serde_json::from_str(&desk.answer(&["-p", "hi", "--output-format", "json"])).expect("one object");
-    assert_eq!(result["requests"], desk.server.requests().len(), "{result}");
+        serde_json::from_str(&sandbox.answer(&["-p", "hi", "--output-format", "json"])).expect("one object");
+    assert_eq!(result["requests"], sandbox.server.requests().len(), "{result}");
     assert_eq!((&result["requests"], &result["steps"]), (&json!(3), &json!(1)));
     assert_eq!(result["usage"]["input"], 100, "what was reported");
     assert!(result["estimated"]["input"].as_u64().is_some_and(|tokens| tokens > 100), "{result}");
@@ -83,9 +83,9 @@ fn every_request_that_was_sent_is_told() {
 }
 
 fn desk_cost(replies: &[Reply]) -> Option<f64> {
-    let desk = Desk::new(Wire::OpenAi, replies.to_vec());
+    let sandbox = Sandbox::new(Wire::OpenAi, replies.to_vec());
     let result: Value =
-        serde_json::from_str(&desk.answer(&["-p", "hi", "--output-format", "json"])).expect("one object");
+        serde_json::from_str(&sandbox.answer(&["-p", "hi", "--output-format", "json"])).expect("one object");
     result["cost"]["answer"].as_f64()
 }
 
@@ -94,11 +94,11 @@ fn desk_cost(replies: &[Reply]) -> Option<f64> {
 fn a_command_without_end_is_stopped() {
     let args = json!({"command": "while echo up; do :; done"});
     let call = json!({"functionCall": {"id": "c1", "name": "run_shell_command", "args": args}});
-    let mut desk = Desk::gemini([gemini::parts(&[call]), gemini::text("It never ends.")]);
-    desk.set("GEMINI_CLI_TRUST_WORKSPACE", "true");
-    desk.settings(r#"{"longhaul": {"tools": {"commandSeconds": 1}}}"#);
-    assert_eq!(desk.answer(&["-p", "Run it.", "--approval-mode", "yolo"]), "It never ends.\n");
-    let request = desk.server.requests()[1].body.to_string();
+    let mut sandbox = Sandbox::gemini([gemini::parts(&[call]), gemini::text("It never ends.")]);
+    sandbox.set("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    sandbox.settings(r#"{"longhaul": {"tools": {"commandSeconds": 1}}}"#);
+    assert_eq!(sandbox.answer(&["-p", "Run it.", "--approval-mode", "yolo"]), "It never ends.\n");
+    let request = sandbox.server.requests()[1].body.to_string();
     assert!(request.contains("Stopped: it had not ended after 1 s, its time limit."), "{request}");
-    assert!(fs::read_dir(desk.path("work")).expect("readable").next().is_none());
+    assert!(fs::read_dir(sandbox.path("work")).expect("readable").next().is_none());
 }

@@ -6,19 +6,19 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use longhaul_testkit::fake_provider::{Reply, gemini};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Wire, lines, text, words};
+use crate::support::{Sandbox, Wire, lines, text, words};
 use crate::tools::{answered, call, calls, trusted};
 
 /// What the tools answered, as text.
 #[track_caller]
-fn told(desk: &Desk) -> Vec<String> {
-    answered(desk).iter().map(ToString::to_string).collect()
+fn told(sandbox: &Sandbox) -> Vec<String> {
+    answered(sandbox).iter().map(ToString::to_string).collect()
 }
 
 /// Everything in the latest request.
 #[track_caller]
-fn request(desk: &Desk) -> Value {
-    desk.server.requests().last().expect("a request").body.clone()
+fn request(sandbox: &Sandbox) -> Value {
+    sandbox.server.requests().last().expect("a request").body.clone()
 }
 
 #[track_caller]
@@ -34,15 +34,15 @@ fn files(body: &Value, text: &str) -> usize {
 
 #[test]
 fn each_tier_has_its_place() {
-    let desk = trusted(Wire::Gemini, [gemini::text("First."), gemini::text("Second.")]);
-    desk.write("home/GEMINI.md", "Global rule: be brief.");
-    desk.write("home/extensions/lint/gemini-extension.json", r#"{"name": "lint", "version": "1.0.0"}"#);
-    desk.write("home/extensions/lint/GEMINI.md", "Extension rule: lint first.");
-    desk.write("work/GEMINI.md", "Project rule: use tabs.\n@./style.md");
-    desk.write("work/style.md", "Style rule: short lines.");
-    desk.write("work/.gemini/GEMINI.md", "Inner rule: no emoji.");
-    desk.answer(&["-p", "One."]);
-    let body = request(&desk);
+    let sandbox = trusted(Wire::Gemini, [gemini::text("First."), gemini::text("Second.")]);
+    sandbox.write("home/GEMINI.md", "Global rule: be brief.");
+    sandbox.write("home/extensions/lint/gemini-extension.json", r#"{"name": "lint", "version": "1.0.0"}"#);
+    sandbox.write("home/extensions/lint/GEMINI.md", "Extension rule: lint first.");
+    sandbox.write("work/GEMINI.md", "Project rule: use tabs.\n@./style.md");
+    sandbox.write("work/style.md", "Style rule: short lines.");
+    sandbox.write("work/.gemini/GEMINI.md", "Inner rule: no emoji.");
+    sandbox.answer(&["-p", "One."]);
+    let body = request(&sandbox);
     let (system, first) = (body["systemInstruction"].to_string(), body["contents"][0].to_string());
     assert!(system.contains("Global rule") && !system.contains("Project rule"), "{system}");
     for tier in ["1. Sub-directory", "2. Project", "3. Private project memory", "4. Extension", "5. Global"] {
@@ -51,9 +51,9 @@ fn each_tier_has_its_place() {
     let places = ["Extension rule", "Project rule", "Style rule", "Inner rule"].map(|rule| first.find(rule));
     assert!(places.is_sorted() && places[0].is_some(), "{first}");
     // What is remembered for the project is in the system instruction of the next session.
-    assert!(desk.run(&["memory", "add", "--scope", "project", "Tests run with pnpm"]).status.success());
-    desk.answer(&["-p", "Two."]);
-    assert!(request(&desk)["systemInstruction"].to_string().contains("Tests run with pnpm"));
+    assert!(sandbox.run(&["memory", "add", "--scope", "project", "Tests run with pnpm"]).status.success());
+    sandbox.answer(&["-p", "Two."]);
+    assert!(request(&sandbox)["systemInstruction"].to_string().contains("Tests run with pnpm"));
 }
 
 #[test]
@@ -71,18 +71,18 @@ fn memory_comes_in_behind_the_results_of_the_five_tools_and_once() {
         ("replace", json!({"file_path": "e/x.txt", "old_string": "text", "new_string": "words"})),
         ("read_file", json!({"file_path": "link/x.txt"})),
     ];
-    let desk = trusted(
+    let sandbox = trusted(
         Wire::Gemini,
         [calls(Wire::Gemini, &looks), calls(Wire::Gemini, &changes), gemini::text("Done.")],
     );
     for folder in ["a", "b", "c", "c/inner", "d", "e", "f"] {
-        desk.write(&format!("work/{folder}/GEMINI.md"), &format!("Rule of {folder}."));
-        desk.write(&format!("work/{folder}/x.txt"), "text");
+        sandbox.write(&format!("work/{folder}/GEMINI.md"), &format!("Rule of {folder}."));
+        sandbox.write(&format!("work/{folder}/x.txt"), "text");
     }
-    symlink("f", desk.path("work/link")).expect("linked");
-    desk.answer(&["-p", "Work.", "--yolo"]);
-    assert!(!desk.server.requests()[0].body.to_string().contains("Rule of"));
-    let told = told(&desk);
+    symlink("f", sandbox.path("work/link")).expect("linked");
+    sandbox.answer(&["-p", "Work.", "--yolo"]);
+    assert!(!sandbox.server.requests()[0].body.to_string().contains("Rule of"));
+    let told = told(&sandbox);
     let expected: [&[&str]; 9] = [&["a"], &[], &["b"], &["c", "c/inner"], &[], &[], &["d"], &["e"], &["f"]];
     for (text, folders) in told.iter().zip(expected) {
         let found: Vec<&str> = ["a", "b", "c", "c/inner", "d", "e", "f"]
@@ -98,28 +98,28 @@ fn memory_comes_in_behind_the_results_of_the_five_tools_and_once() {
 #[test]
 fn a_link_out_of_the_project_is_never_sent_and_is_named_once() {
     let read = |file: &str| call("read_file", json!({"file_path": file}));
-    let desk = trusted(
+    let sandbox = trusted(
         Wire::Gemini,
         [read("sub/x.txt"), read("sub/y.txt"), gemini::text("Done."), gemini::text("Hm.")],
     );
-    desk.write("aws/credentials", "aws_access_key = 1");
-    desk.write("work/.git/HEAD", "");
-    desk.write("work/CLAUDE.md", "Project rule: use tabs.");
-    symlink("CLAUDE.md", desk.path("work/AGENTS.md")).expect("linked");
-    desk.settings(r#"{"context": {"fileName": ["GEMINI.md", "AGENTS.md"]}}"#);
+    sandbox.write("aws/credentials", "aws_access_key = 1");
+    sandbox.write("work/.git/HEAD", "");
+    sandbox.write("work/CLAUDE.md", "Project rule: use tabs.");
+    symlink("CLAUDE.md", sandbox.path("work/AGENTS.md")).expect("linked");
+    sandbox.settings(r#"{"context": {"fileName": ["GEMINI.md", "AGENTS.md"]}}"#);
     for file in ["sub/x.txt", "sub/y.txt"] {
-        desk.write(&format!("work/{file}"), "text");
+        sandbox.write(&format!("work/{file}"), "text");
     }
     for link in ["work/GEMINI.md", "work/sub/GEMINI.md"] {
-        symlink(desk.path("aws/credentials"), desk.path(link)).expect("linked");
+        symlink(sandbox.path("aws/credentials"), sandbox.path(link)).expect("linked");
     }
-    let output = desk.say(&["-p", "Read."]);
+    let output = sandbox.say(&["-p", "Read."]);
     let told = text(&output.stderr);
     assert!(output.status.success(), "{told}");
-    for request in desk.server.requests() {
+    for request in sandbox.server.requests() {
         assert_eq!((count(&request.body, "aws_access"), count(&request.body, "use tabs")), (0, 1));
     }
-    let target = desk.path("aws/credentials").canonicalize().expect("there").display().to_string();
+    let target = sandbox.path("aws/credentials").canonicalize().expect("there").display().to_string();
     for link in ["GEMINI.md", "sub/GEMINI.md"] {
         let named = format!("warning: {link}: it is a link to {target}, which is outside, and was not read");
         assert_eq!(told.lines().filter(|line| *line == named).count(), 1, "{told}");
@@ -129,7 +129,7 @@ fn a_link_out_of_the_project_is_never_sent_and_is_named_once() {
 #[test]
 fn a_later_process_knows_what_the_model_has_read() {
     let read = || call("read_file", json!({"file_path": "sub/x.txt"}));
-    let desk = trusted(
+    let sandbox = trusted(
         Wire::Gemini,
         [
             read(),
@@ -140,31 +140,31 @@ fn a_later_process_knows_what_the_model_has_read() {
             gemini::text("Four."),
         ],
     );
-    desk.write("work/GEMINI.md", "Project rule: use tabs.");
-    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
-    desk.write("work/sub/x.txt", "text");
-    desk.answer(&["-p", "Read."]);
-    desk.answer(&["-p", "Again.", "--resume"]);
-    assert_eq!((count(&request(&desk), "Sub rule"), count(&request(&desk), "Project rule")), (1, 1));
+    sandbox.write("work/GEMINI.md", "Project rule: use tabs.");
+    sandbox.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    sandbox.write("work/sub/x.txt", "text");
+    sandbox.answer(&["-p", "Read."]);
+    sandbox.answer(&["-p", "Again.", "--resume"]);
+    assert_eq!((count(&request(&sandbox), "Sub rule"), count(&request(&sandbox), "Project rule")), (1, 1));
 
     // Both changed meanwhile: the model is told once.
-    desk.write("work/GEMINI.md", "Project rule: use spaces.");
-    desk.write("work/sub/GEMINI.md", "Sub rule: many tests here.");
-    let output = desk.say(&["-p", "Now?", "--resume", "--output-format", "stream-json"]);
+    sandbox.write("work/GEMINI.md", "Project rule: use spaces.");
+    sandbox.write("work/sub/GEMINI.md", "Sub rule: many tests here.");
+    let output = sandbox.say(&["-p", "Now?", "--resume", "--output-format", "stream-json"]);
     let news: Vec<Value> =
         lines(&text(&output.stdout)).into_iter().filter(|line| line["type"] == "memory").collect();
     assert_eq!((news.len(), &news[0]["why"]), (1, &json!("changed")), "{news:?}");
     assert_eq!(news[0]["files"].as_array().map(Vec::len), Some(2), "{news:?}");
-    let body = request(&desk);
+    let body = request(&sandbox);
     assert_eq!(
         (count(&body, "use spaces"), count(&body, "many tests"), count(&body["contents"], "<memory_update>")),
         (1, 1, 1)
     );
 
     // One is gone: the model is told, and nothing else again.
-    fs::remove_file(desk.path("work/sub/GEMINI.md")).expect("removed");
-    desk.answer(&["-p", "And now?", "--resume"]);
-    let body = request(&desk);
+    fs::remove_file(sandbox.path("work/sub/GEMINI.md")).expect("removed");
+    sandbox.answer(&["-p", "And now?", "--resume"]);
+    let body = request(&sandbox);
     assert_eq!(
         (count(&body, "no longer counts"), count(&body["contents"], "<memory_update>")),
         (1, 2),
@@ -187,20 +187,20 @@ fn what_the_agent_changes_in_memory_holds_at_once() {
         ),
         gemini::text("Done."),
     ];
-    let desk = trusted(Wire::Gemini, replies);
-    desk.write("work/GEMINI.md", "Project rule: use tabs.\n@./style.md");
-    desk.write("work/other/GEMINI.md", "Other rule: old.");
-    desk.write("work/style.md", "Style rule: short lines.");
-    let output = desk.say(&["-p", "Change.", "--yolo", "--output-format", "stream-json"]);
+    let sandbox = trusted(Wire::Gemini, replies);
+    sandbox.write("work/GEMINI.md", "Project rule: use tabs.\n@./style.md");
+    sandbox.write("work/other/GEMINI.md", "Other rule: old.");
+    sandbox.write("work/style.md", "Style rule: short lines.");
+    let output = sandbox.say(&["-p", "Change.", "--yolo", "--output-format", "stream-json"]);
     let lines = lines(&text(&output.stdout));
     let news = lines.iter().filter(|line| line["type"] == "memory").map(|line| line["why"].clone());
     assert_eq!(news.collect::<Vec<_>>(), ["changed", "came_in"], "{}", text(&output.stderr));
-    let told = told(&desk);
+    let told = told(&sandbox);
     // Nobody is there to let it change a memory file itself.
     for (answer, file) in told.iter().zip(["GEMINI.md", "sub/GEMINI.md"]) {
         assert!(answer.contains(file) && answer.contains("a file that grants rights"), "{answer}");
     }
-    assert!(!desk.path("work/sub/GEMINI.md").exists());
+    assert!(!sandbox.path("work/sub/GEMINI.md").exists());
     assert!(
         told[2].contains("<memory_update>") && told[2].contains("Style rule: long lines."),
         "{}",
@@ -210,7 +210,7 @@ fn what_the_agent_changes_in_memory_holds_at_once() {
 }
 
 /// A session in a small window: reads `sub`, then many other files in turn with folders in `again`; then `more` happens.
-fn long_session(again: &str, more: impl IntoIterator<Item = Reply>) -> Desk {
+fn long_session(again: &str, more: impl IntoIterator<Item = Reply>) -> Sandbox {
     let mut replies: Vec<Reply> = vec![call("read_file", json!({"file_path": "sub/x.txt"}))];
     for n in 0..30 {
         replies.push(call("read_file", json!({"file_path": format!("f{n}.txt")})));
@@ -218,18 +218,18 @@ fn long_session(again: &str, more: impl IntoIterator<Item = Reply>) -> Desk {
     }
     replies.push(gemini::text("All read."));
     replies.extend(more);
-    let desk = trusted(Wire::Gemini, replies);
-    desk.write("work/GEMINI.md", "Project rule: use tabs.");
-    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
-    desk.write("work/sub/x.txt", "text");
+    let sandbox = trusted(Wire::Gemini, replies);
+    sandbox.write("work/GEMINI.md", "Project rule: use tabs.");
+    sandbox.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    sandbox.write("work/sub/x.txt", "text");
     for n in 0..30 {
-        desk.write(&format!("work/f{n}.txt"), &format!("file {n}: {}", words(160)));
-        desk.write(&format!("work/{again}/d{n}/y.txt"), "");
+        sandbox.write(&format!("work/f{n}.txt"), &format!("file {n}: {}", words(160)));
+        sandbox.write(&format!("work/{again}/d{n}/y.txt"), "");
     }
-    desk.settings(
+    sandbox.settings(
         r#"{"longhaul": {"windows": {"gemini-2.5-flash": 12000}, "compaction": {"summariser": "offline"}}}"#,
     );
-    desk
+    sandbox
 }
 
 /// What became of the files in each compaction, as a list of states by the folder of the file.
@@ -242,8 +242,8 @@ fn states(lines: &[Value], folder: &str) -> Vec<String> {
 
 #[test]
 fn a_compaction_puts_back_what_the_work_still_needs() {
-    let desk = long_session("sub", []);
-    let answer = desk.answer(&["-p", "Read all.", "--output-format", "stream-json"]);
+    let sandbox = long_session("sub", []);
+    let answer = sandbox.answer(&["-p", "Read all.", "--output-format", "stream-json"]);
     let lines = lines(&answer);
     let (project, sub) = (states(&lines, "work/GEMINI.md"), states(&lines, "sub/GEMINI.md"));
     assert!(!project.is_empty() && project.iter().all(|state| state == "present"), "{project:?}");
@@ -251,7 +251,7 @@ fn a_compaction_puts_back_what_the_work_still_needs() {
     assert!(sub.iter().all(|state| state != "lost"), "{sub:?}");
     // Small questions beside the conversation come without tools.
     let requests: Vec<_> =
-        desk.server.requests().into_iter().filter(|request| !request.body["tools"].is_null()).collect();
+        sandbox.server.requests().into_iter().filter(|request| !request.body["tools"].is_null()).collect();
     for (place, request) in requests.iter().enumerate().skip(1) {
         assert_eq!(files(&request.body, "Sub rule: no tests here."), 1, "request {place}");
         assert_eq!(files(&request.body, "Project rule: use tabs."), 1, "request {place}");
@@ -264,8 +264,8 @@ fn a_compaction_puts_back_what_the_work_still_needs() {
 #[test]
 fn what_a_compaction_left_out_comes_in_again_when_it_is_touched() {
     let read = [call("read_file", json!({"file_path": "sub/x.txt"})), gemini::text("Read.")];
-    let desk = long_session("other", read);
-    let output = desk.say(&["-p", "Read all.", "--output-format", "stream-json"]);
+    let sandbox = long_session("other", read);
+    let output = sandbox.say(&["-p", "Read all.", "--output-format", "stream-json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let lines = lines(&text(&output.stdout));
     let sub = states(&lines, "sub/GEMINI.md");
@@ -273,9 +273,9 @@ fn what_a_compaction_left_out_comes_in_again_when_it_is_touched() {
     assert_eq!(sub.iter().filter(|state| *state == "lost").count(), 1, "{sub:?}");
     assert_eq!(sub.last().map(String::as_str), Some("lost"), "{sub:?}");
     assert!(text(&output.stderr).contains("instructions lost: "), "{}", text(&output.stderr));
-    assert_eq!(files(&request(&desk), "Sub rule: no tests here."), 0);
-    desk.answer(&["-p", "Once more.", "--resume"]);
-    assert_eq!(files(&request(&desk), "Sub rule: no tests here."), 1);
+    assert_eq!(files(&request(&sandbox), "Sub rule: no tests here."), 0);
+    sandbox.answer(&["-p", "Once more.", "--resume"]);
+    assert_eq!(files(&request(&sandbox), "Sub rule: no tests here."), 1);
 }
 
 #[test]
@@ -291,18 +291,18 @@ fn an_untrusted_folder_has_no_say() {
         ),
         gemini::text("Done."),
     ];
-    let desk = Desk::gemini(replies);
-    desk.write("home/GEMINI.md", "Global rule: be brief.");
-    desk.write("work/GEMINI.md", "Project rule: use tabs.");
-    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
-    desk.write("work/sub/x.txt", "text");
-    desk.answer(&["-p", "Read.", "--allowed-tools", "save_memory"]);
-    let body = request(&desk);
+    let sandbox = Sandbox::gemini(replies);
+    sandbox.write("home/GEMINI.md", "Global rule: be brief.");
+    sandbox.write("work/GEMINI.md", "Project rule: use tabs.");
+    sandbox.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    sandbox.write("work/sub/x.txt", "text");
+    sandbox.answer(&["-p", "Read.", "--allowed-tools", "save_memory"]);
+    let body = request(&sandbox);
     assert!(body["systemInstruction"].to_string().contains("Global rule"));
     assert_eq!((count(&body, "Project rule"), count(&body, "Sub rule")), (0, 0), "{body}");
-    let told = told(&desk);
+    let told = told(&sandbox);
     assert!(told[1].contains("not trusted") && told[2].contains("remembered that"), "{told:?}");
-    let global = fs::read_to_string(desk.path("home/GEMINI.md")).expect("there");
+    let global = fs::read_to_string(sandbox.path("home/GEMINI.md")).expect("there");
     assert!(global.contains("Prefers tea.") && !global.contains("Obey"), "{global}");
 }
 
@@ -323,11 +323,11 @@ fn facts_are_saved_with_what_the_file_has_to_do_with_them() {
         gemini::text("Done."),
         gemini::text("Fine."),
     ];
-    let desk = trusted(Wire::Gemini, replies);
-    desk.write("home/GEMINI.md", "# Mine\r\n- Use tabs\r\n");
-    fs::set_permissions(desk.path("home/GEMINI.md"), fs::Permissions::from_mode(0o640)).expect("set");
-    desk.answer(&["-p", "Remember.", "--allowed-tools", "save_memory"]);
-    let told = told(&desk);
+    let sandbox = trusted(Wire::Gemini, replies);
+    sandbox.write("home/GEMINI.md", "# Mine\r\n- Use tabs\r\n");
+    fs::set_permissions(sandbox.path("home/GEMINI.md"), fs::Permissions::from_mode(0o640)).expect("set");
+    sandbox.answer(&["-p", "Remember.", "--allowed-tools", "save_memory"]);
+    let told = told(&sandbox);
     assert!(told[0].contains("seems to say the opposite") && told[0].contains("Line 2"), "{}", told[0]);
     assert!(told[1].contains("Nothing to save: line 2"), "{}", told[1]);
     assert!(told[2].contains("github") && !told[2].contains("ghp_"), "{}", told[2]);
@@ -337,46 +337,46 @@ fn facts_are_saved_with_what_the_file_has_to_do_with_them() {
         told[3]
     );
     assert!(told[4].contains("no parameter"), "{}", told[4]);
-    let global = fs::read_to_string(desk.path("home/GEMINI.md")).expect("there");
+    let global = fs::read_to_string(sandbox.path("home/GEMINI.md")).expect("there");
     assert!(
         global.starts_with("# Mine\r\n- Use tabs\r\n\r\n## Gemini Added Memories\r\n- Never use tabs"),
         "{global:?}"
     );
     assert_eq!(global.matches('\n').count(), global.matches("\r\n").count());
-    let mode = fs::metadata(desk.path("home/GEMINI.md")).expect("there").permissions().mode();
+    let mode = fs::metadata(sandbox.path("home/GEMINI.md")).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
     // What was saved holds in the next turn, and the guidance to save stands in the prompt.
-    desk.answer(&["-p", "Go on.", "--resume"]);
-    let system = request(&desk)["systemInstruction"].to_string();
+    sandbox.answer(&["-p", "Go on.", "--resume"]);
+    let system = request(&sandbox)["systemInstruction"].to_string();
     assert!(system.contains("Never use tabs") && system.contains("Runs in Docker"), "{system}");
     assert!(system.contains("save_memory"), "{system}");
 }
 
 #[test]
 fn nobody_is_there_to_allow_a_fact() {
-    let desk =
+    let sandbox =
         trusted(Wire::Gemini, [call("save_memory", json!({"fact": "Prefers tea."})), gemini::text("No.")]);
-    desk.answer(&["-p", "Remember."]);
-    assert!(told(&desk)[0].contains("--allowed-tools"), "{:?}", told(&desk));
-    assert!(!desk.path("home/GEMINI.md").exists());
+    sandbox.answer(&["-p", "Remember."]);
+    assert!(told(&sandbox)[0].contains("--allowed-tools"), "{:?}", told(&sandbox));
+    assert!(!sandbox.path("home/GEMINI.md").exists());
 }
 
 #[test]
 fn a_full_scan_puts_everything_into_the_system_instruction() {
     let replies = [call("read_file", json!({"file_path": "sub/x.txt"})), gemini::text("Done.")];
-    let desk = trusted(Wire::Gemini, replies);
-    desk.settings(r#"{"experimental": {"jitContext": false}, "context": {"discoveryMaxDirs": 2}}"#);
-    desk.write("work/GEMINI.md", "Project rule: use tabs.");
-    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
-    desk.write("work/sub/x.txt", "text");
-    desk.write("work/zzz/GEMINI.md", "Far rule.");
-    let output = desk.say(&["-p", "Read."]);
+    let sandbox = trusted(Wire::Gemini, replies);
+    sandbox.settings(r#"{"experimental": {"jitContext": false}, "context": {"discoveryMaxDirs": 2}}"#);
+    sandbox.write("work/GEMINI.md", "Project rule: use tabs.");
+    sandbox.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    sandbox.write("work/sub/x.txt", "text");
+    sandbox.write("work/zzz/GEMINI.md", "Far rule.");
+    let output = sandbox.say(&["-p", "Read."]);
     assert!(
         text(&output.stderr).contains("stopped at its limit of 2 folders; at least 1 more"),
         "{}",
         text(&output.stderr)
     );
-    let body = request(&desk);
+    let body = request(&sandbox);
     let system = body["systemInstruction"].to_string();
     assert!(
         system.contains("Project rule") && system.contains("Sub rule") && !system.contains("Far rule"),
@@ -403,12 +403,12 @@ fn a_memory_manager_keeps_memory() {
         gemini::text("Saved."),
         gemini::text("On Fridays."),
     ];
-    let desk = trusted(Wire::Gemini, replies);
-    desk.settings(r#"{"experimental": {"memoryManager": true}}"#);
-    desk.write("work/secret.txt", "nobody's business");
-    desk.write("work/src/lib.rs", "");
-    desk.answer(&["-p", "Remember when we deploy.", "--allowed-tools", "save_memory"]);
-    let requests = desk.server.requests();
+    let sandbox = trusted(Wire::Gemini, replies);
+    sandbox.settings(r#"{"experimental": {"memoryManager": true}}"#);
+    sandbox.write("work/secret.txt", "nobody's business");
+    sandbox.write("work/src/lib.rs", "");
+    sandbox.answer(&["-p", "Remember when we deploy.", "--allowed-tools", "save_memory"]);
+    let requests = sandbox.server.requests();
     let system = |request: usize| requests[request].body["systemInstruction"].to_string();
     assert!(system(0).contains("an agent of its own decides where it belongs"), "{}", system(0));
     assert!(system(1).contains("You keep memory files"), "{}", system(1));
@@ -418,19 +418,19 @@ fn a_memory_manager_keeps_memory() {
             .contains("- Project root: GEMINI.md, which does not exist yet")
     );
     assert!(requests.iter().all(|request| !request.body.to_string().contains("nobody's business")));
-    let told = told(&desk);
+    let told = told(&sandbox);
     assert!(told[0].contains("It stands in GEMINI.md.\\n[Changed: GEMINI.md.]"), "{told:?}");
     assert!(told[0].contains("Deploys happen on Fridays."), "the file counts at once: {told:?}");
-    assert_eq!(fs::read_to_string(desk.path("work/GEMINI.md")).expect("written"), facts);
-    assert!(!desk.path("work/src/main.rs").exists());
+    assert_eq!(fs::read_to_string(sandbox.path("work/GEMINI.md")).expect("written"), facts);
+    assert!(!sandbox.path("work/src/main.rs").exists());
     // Nothing but memory is left in the project, no lock either.
-    let mut left: Vec<String> = fs::read_dir(desk.path("work"))
+    let mut left: Vec<String> = fs::read_dir(sandbox.path("work"))
         .expect("a folder")
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     left.sort();
     assert_eq!(left, ["GEMINI.md", "secret.txt", "src"]);
-    desk.answer(&["-p", "When do we deploy?"]);
-    assert_eq!(files(&request(&desk), "- Deploys happen on Fridays."), 1);
+    sandbox.answer(&["-p", "When do we deploy?"]);
+    assert_eq!(files(&request(&sandbox), "- Deploys happen on Fridays."), 1);
 }

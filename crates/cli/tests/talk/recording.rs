@@ -7,23 +7,23 @@ use std::process::Output;
 use longhaul_testkit::fake_provider::gemini;
 use serde_json::Value;
 
-use crate::support::{Desk, text, words};
+use crate::support::{Sandbox, text, words};
 
-fn desk() -> Desk {
-    let desk = Desk::gemini((0..9).map(|turn| gemini::text(&format!("Answer {turn}."))));
-    desk.answer(&["-p", "first words"]);
-    desk
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::gemini((0..9).map(|turn| gemini::text(&format!("Answer {turn}."))));
+    sandbox.answer(&["-p", "first words"]);
+    sandbox
 }
 
 /// The turn is refused before anything is sent, and nothing is recorded.
 #[track_caller]
-fn check_refused(desk: &Desk, arguments: &[&str]) {
+fn check_refused(sandbox: &Sandbox, arguments: &[&str]) {
     let recorded = || -> Vec<_> {
-        desk.sessions().into_iter().map(|path| fs::read_to_string(path).expect("it is text")).collect()
+        sandbox.sessions().into_iter().map(|path| fs::read_to_string(path).expect("it is text")).collect()
     };
-    let (before, sent) = (recorded(), desk.server.requests().len());
-    desk.check_fails(arguments, &["error: could not ", "recorded: free some space"]);
-    assert_eq!((recorded(), desk.server.requests().len()), (before, sent));
+    let (before, sent) = (recorded(), sandbox.server.requests().len());
+    sandbox.check_fails(arguments, &["error: could not ", "recorded: free some space"]);
+    assert_eq!((recorded(), sandbox.server.requests().len()), (before, sent));
 }
 
 /// Puts a file where a folder should be, or a folder where a file should be: that stops everybody.
@@ -39,10 +39,10 @@ fn block(path: &Path) {
 
 #[test]
 fn where_no_session_can_be_begun_nothing_is_sent() {
-    let desk = desk();
-    block(&desk.path("home/tmp/work/chats"));
-    check_refused(&desk, &["-p", "hi"]);
-    let output = desk.say(&["-p", "hi", "--output-format", "json"]);
+    let sandbox = sandbox();
+    block(&sandbox.path("home/tmp/work/chats"));
+    check_refused(&sandbox, &["-p", "hi"]);
+    let output = sandbox.say(&["-p", "hi", "--output-format", "json"]);
     let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert_eq!((output.status.code(), &result["status"]), (Some(1), &"failed".into()), "{result}");
     assert!(result["error"]["hint"].as_str().is_some_and(|hint| hint.contains("LONGHAUL_HOME")), "{result}");
@@ -50,38 +50,38 @@ fn where_no_session_can_be_begun_nothing_is_sent() {
 
 #[test]
 fn a_session_that_cannot_be_locked_goes_on_in_a_copy_alone() {
-    let desk = desk();
-    let [session] = desk.sessions().try_into().expect("one session");
+    let sandbox = sandbox();
+    let [session] = sandbox.sessions().try_into().expect("one session");
     let name = session.file_name().expect("it has one").to_string_lossy().into_owned();
     block(&session.with_file_name(format!(".{name}.lock")));
-    check_refused(&desk, &["-p", "second words", "--resume"]);
-    let refused = desk.run(&["sessions", "undo", "latest"]);
+    check_refused(&sandbox, &["-p", "second words", "--resume"]);
+    let refused = sandbox.run(&["sessions", "undo", "latest"]);
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stderr));
-    assert_eq!(desk.answer(&["-p", "second words", "--resume", "--fork"]), "Answer 1.\n");
-    assert_eq!(desk.last_said(), ["first words", "Answer 0.", "second words"]);
+    assert_eq!(sandbox.answer(&["-p", "second words", "--resume", "--fork"]), "Answer 1.\n");
+    assert_eq!(sandbox.last_said(), ["first words", "Answer 0.", "second words"]);
 }
 
 #[test]
 fn sessions_of_other_programs_are_not_sent_unrecorded() {
-    let desk = desk();
-    desk.write("work/other.json", r#"{"contents":[{"role":"user","parts":[{"text":"foreign words"}]},{"role":"model","parts":[{"text":"Yes."}]}]}"#);
-    block(&desk.path("home/tmp/work/chats"));
-    check_refused(&desk, &["-p", "hi", "--resume", "other.json"]);
-    let refused = text(&desk.run(&["sessions", "import", "other.json"]).stderr);
+    let sandbox = sandbox();
+    sandbox.write("work/other.json", r#"{"contents":[{"role":"user","parts":[{"text":"foreign words"}]},{"role":"model","parts":[{"text":"Yes."}]}]}"#);
+    block(&sandbox.path("home/tmp/work/chats"));
+    check_refused(&sandbox, &["-p", "hi", "--resume", "other.json"]);
+    let refused = text(&sandbox.run(&["sessions", "import", "other.json"]).stderr);
     assert!(refused.starts_with("error:") && refused.contains("chats"), "{refused}");
 }
 
 /// Takes the right to write from everything, for as long as this lives.
 #[cfg(unix)]
-struct ReadOnly<'a>(&'a Desk);
+struct ReadOnly<'a>(&'a Sandbox);
 
 #[cfg(unix)]
 impl<'a> ReadOnly<'a> {
     /// Nothing where modes do not bind, as for the superuser.
-    fn home_of(desk: &'a Desk) -> Option<Self> {
-        let read_only = Self(desk);
+    fn home_of(sandbox: &'a Sandbox) -> Option<Self> {
+        let read_only = Self(sandbox);
         read_only.set(0o500, 0o400);
-        let probe = desk.path("home/probe");
+        let probe = sandbox.path("home/probe");
         match fs::write(&probe, "") {
             Ok(()) => {
                 fs::remove_file(probe).expect("it was just made");
@@ -120,38 +120,38 @@ impl Drop for ReadOnly<'_> {
 #[cfg(unix)]
 #[test]
 fn a_home_that_cannot_be_written_can_still_be_read() {
-    let desk = desk();
-    let Some(_read_only) = ReadOnly::home_of(&desk) else { return };
-    check_refused(&desk, &["-p", "hi"]);
-    check_refused(&desk, &["-p", "hi", "--resume"]);
-    check_refused(&desk, &["-p", "hi", "--resume", "--fork"]);
+    let sandbox = sandbox();
+    let Some(_read_only) = ReadOnly::home_of(&sandbox) else { return };
+    check_refused(&sandbox, &["-p", "hi"]);
+    check_refused(&sandbox, &["-p", "hi", "--resume"]);
+    check_refused(&sandbox, &["-p", "hi", "--resume", "--fork"]);
     let quiet = |output: Output| {
         assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
         text(&output.stdout)
     };
-    assert!(quiet(desk.run(&["sessions", "list"])).contains("first words"));
-    assert!(quiet(desk.run(&["sessions", "show", "latest"])).contains("first words"));
-    assert!(quiet(desk.run(&["recall", "words"])).contains("first words"));
-    assert!(quiet(desk.run(&["inspect", "latest"])).contains("3 messages"));
+    assert!(quiet(sandbox.run(&["sessions", "list"])).contains("first words"));
+    assert!(quiet(sandbox.run(&["sessions", "show", "latest"])).contains("first words"));
+    assert!(quiet(sandbox.run(&["recall", "words"])).contains("first words"));
+    assert!(quiet(sandbox.run(&["inspect", "latest"])).contains("3 messages"));
 }
 
 /// Runs with a limit to the size of files, in units of the shell: beyond it writing fails, as on a full disk.
 #[cfg(unix)]
-fn say_within(desk: &Desk, units: usize, arguments: &[&str]) -> Output {
+fn say_within(sandbox: &Sandbox, units: usize, arguments: &[&str]) -> Output {
     let script = r#"trap '' XFSZ; ulimit -f "$1"; shift; exec "$@""#;
-    let plain = desk.command(&[&["-m", desk.wire.model()], arguments].concat());
+    let plain = sandbox.command(&[&["-m", sandbox.wire.model()], arguments].concat());
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, "sh", &units.to_string()]).arg(plain.get_program()).args(plain.get_args());
-    command.current_dir(desk.path("work")).env_clear();
+    command.current_dir(sandbox.path("work")).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.stdin(std::process::Stdio::null()).output().expect("it runs")
 }
 
 /// Everything that was said in requests, each text as it stands in JSON.
 #[cfg(unix)]
-fn sent(desk: &Desk) -> Vec<String> {
+fn sent(sandbox: &Sandbox) -> Vec<String> {
     let mut sent = Vec::new();
-    for request in desk.server.requests() {
+    for request in sandbox.server.requests() {
         let body = &request.body;
         let contents =
             body["contents"].as_array().expect("contents").iter().chain([&body["systemInstruction"]]);
@@ -169,8 +169,8 @@ fn sent(desk: &Desk) -> Vec<String> {
 /// What every session holds; no line of it is torn.
 #[cfg(unix)]
 #[track_caller]
-fn whole_sessions(desk: &Desk) -> String {
-    let texts = desk.sessions().into_iter().map(|path| fs::read_to_string(path).expect("it is text"));
+fn whole_sessions(sandbox: &Sandbox) -> String {
+    let texts = sandbox.sessions().into_iter().map(|path| fs::read_to_string(path).expect("it is text"));
     let recorded: String = texts.collect();
     assert!(recorded.is_empty() || recorded.ends_with('\n'), "{recorded}");
     for line in recorded.lines() {
@@ -191,15 +191,15 @@ fn wherever_the_disk_fills_the_turn_fails_and_can_go_on() {
             gemini::text("Gone on."),
             gemini::text("Gone on."),
         ];
-        let desk = super::tools::trusted(crate::support::Wire::Gemini, replies);
-        desk.write("work/note.txt", &note);
-        let output = say_within(&desk, units, &["-p", "What does note.txt say?"]);
-        let (recorded, said) = (whole_sessions(&desk), text(&output.stderr));
-        for part in sent(&desk) {
+        let sandbox = super::tools::trusted(crate::support::Wire::Gemini, replies);
+        sandbox.write("work/note.txt", &note);
+        let output = say_within(&sandbox, units, &["-p", "What does note.txt say?"]);
+        let (recorded, said) = (whole_sessions(&sandbox), text(&output.stderr));
+        for part in sent(&sandbox) {
             assert!(recorded.contains(&part), "{units}: sent and not recorded: {part}");
         }
         if output.status.success() {
-            assert_eq!(desk.server.requests().len(), 2);
+            assert_eq!(sandbox.server.requests().len(), 2);
             println!("stopped before the first request, the second, and the end: {stopped_after:?}");
             assert!(stopped_after.iter().all(|times| *times > 0), "{stopped_after:?}");
             return;
@@ -211,20 +211,20 @@ fn wherever_the_disk_fills_the_turn_fails_and_can_go_on() {
             said.lines().any(|line| line.starts_with("hint: ") && line.contains("free some space")),
             "{said}"
         );
-        stopped_after[desk.server.requests().len()] += 1;
+        stopped_after[sandbox.server.requests().len()] += 1;
         // The answer that arrived is shown although it could not be recorded.
-        assert_eq!(text(&output.stdout).contains("All is well."), desk.server.requests().len() == 2);
+        assert_eq!(text(&output.stdout).contains("All is well."), sandbox.server.requests().len() == 2);
         // There is room again: the session goes on, and nothing of it is lost.
-        let before = desk.server.requests().len();
-        match desk.sessions().as_slice() {
+        let before = sandbox.server.requests().len();
+        match sandbox.sessions().as_slice() {
             [] => {
                 assert_eq!(before, 0);
-                desk.answer(&["-p", "What does note.txt say?"]);
+                sandbox.answer(&["-p", "What does note.txt say?"]);
             }
             [session] => {
-                desk.answer(&["-p", "Go on.", "--resume", session.to_str().expect("text")]);
-                assert!(whole_sessions(&desk).starts_with(&recorded), "{units}: the log only grows");
-                let requests = desk.server.requests();
+                sandbox.answer(&["-p", "Go on.", "--resume", session.to_str().expect("text")]);
+                assert!(whole_sessions(&sandbox).starts_with(&recorded), "{units}: the log only grows");
+                let requests = sandbox.server.requests();
                 let first = requests[before].body.to_string();
                 let had_words = recorded.contains("What does note.txt say?");
                 assert_eq!(first.contains("What does note.txt say?"), had_words, "{units}: {first}");
@@ -240,12 +240,12 @@ fn wherever_the_disk_fills_the_turn_fails_and_can_go_on() {
 fn a_turn_that_could_not_be_recorded_is_told_as_json() {
     // The largest limit at which it fails: the answer has arrived and cannot be recorded.
     let run = |units: usize| {
-        let desk = Desk::gemini([gemini::text(&format!("All is well. {}", words(150)))]);
-        let output = say_within(&desk, units, &["-p", "hi", "--output-format", "json"]);
-        (output, desk)
+        let sandbox = Sandbox::gemini([gemini::text(&format!("All is well. {}", words(150)))]);
+        let output = say_within(&sandbox, units, &["-p", "hi", "--output-format", "json"]);
+        (output, sandbox)
     };
     let units = (0..500).find(|units| run(*units).0.status.success()).expect("there is room at last");
-    let (output, desk) = run(units - 1);
+    let (output, sandbox) = run(units - 1);
     let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert_eq!((output.status.code(), &result["status"]), (Some(1), &"failed".into()), "{result}");
     assert!(result["text"].as_str().is_some_and(|text| text.starts_with("All is well.")), "{result}");
@@ -257,5 +257,5 @@ fn a_turn_that_could_not_be_recorded_is_told_as_json() {
     );
     let id = result["session_id"].as_str().expect("an id");
     assert!(hint.as_str().is_some_and(|text| text.ends_with(&format!("--resume {id}"))), "{hint}");
-    assert_eq!(result["file"], desk.sessions()[0].to_str().expect("text"));
+    assert_eq!(result["file"], sandbox.sessions()[0].to_str().expect("text"));
 }

@@ -3,24 +3,25 @@
 use longhaul_testkit::fake_provider::gemini;
 use serde_json::json;
 
-use crate::support::{Desk, Wire, text};
+use crate::support::{Sandbox, Wire, text};
 
 #[test]
 fn a_session_goes_on() {
     for wire in Wire::ALL {
-        let desk = Desk::new(wire, ["One.", "Two.", "Three.", "Four."].map(|answer| wire.texts(&[answer])));
-        desk.answer(&["-p", "first"]);
-        desk.answer(&["--resume", "-p", "second"]);
-        assert_eq!(desk.last_said(), ["first", "One.", "second"], "{wire:?}");
-        desk.answer(&["-p", "third", "--resume", "latest"]);
-        let session = desk.session();
+        let sandbox =
+            Sandbox::new(wire, ["One.", "Two.", "Three.", "Four."].map(|answer| wire.texts(&[answer])));
+        sandbox.answer(&["-p", "first"]);
+        sandbox.answer(&["--resume", "-p", "second"]);
+        assert_eq!(sandbox.last_said(), ["first", "One.", "second"], "{wire:?}");
+        sandbox.answer(&["-p", "third", "--resume", "latest"]);
+        let session = sandbox.session();
         let id = serde_json::from_str::<serde_json::Value>(session.lines().next().expect("a header"))
             .expect("JSON");
-        desk.answer(&["-p", "fourth", "--resume", id["sessionId"].as_str().expect("an id")]);
+        sandbox.answer(&["-p", "fourth", "--resume", id["sessionId"].as_str().expect("an id")]);
         let all = ["first", "One.", "second", "Two.", "third", "Three.", "fourth"];
-        assert_eq!(desk.last_said(), all, "{wire:?}");
+        assert_eq!(sandbox.last_said(), all, "{wire:?}");
         // What was sent before is sent again byte for byte, so that caches keep working.
-        let requests = desk.server.requests();
+        let requests = sandbox.server.requests();
         let bodies: Vec<String> = requests.iter().map(|request| request.body.to_string()).collect();
         let context = |body: &str| {
             body.split("<session_context>")
@@ -34,30 +35,30 @@ fn a_session_goes_on() {
 
 #[test]
 fn a_session_goes_on_under_the_name_that_the_list_shows() {
-    let desk = Desk::gemini([gemini::text("One."), gemini::text("Two.")]);
-    desk.answer(&["-p", "first"]);
-    let list = String::from_utf8(desk.run(&["sessions", "list"]).stdout).expect("text");
+    let sandbox = Sandbox::gemini([gemini::text("One."), gemini::text("Two.")]);
+    sandbox.answer(&["-p", "first"]);
+    let list = String::from_utf8(sandbox.run(&["sessions", "list"]).stdout).expect("text");
     let shown = list.split_whitespace().nth(1).expect("an id");
-    desk.answer(&["--resume", shown, "-p", "second"]);
-    assert_eq!(desk.last_said(), ["first", "One.", "second"]);
-    assert!(desk.run(&["sessions", "show", shown]).status.success());
+    sandbox.answer(&["--resume", shown, "-p", "second"]);
+    assert_eq!(sandbox.last_said(), ["first", "One.", "second"]);
+    assert!(sandbox.run(&["sessions", "show", shown]).status.success());
     // Less than that is no name.
-    desk.check_fails(&["--resume", &shown[..7], "-p", "x"], &["no file and no session called"]);
+    sandbox.check_fails(&["--resume", &shown[..7], "-p", "x"], &["no file and no session called"]);
 }
 
 #[test]
 fn unknown_sessions_are_not_guessed() {
-    let desk = Desk::gemini([gemini::text("One.")]);
-    desk.check_fails(&["-p", "hi", "--resume"], &["no session"]);
-    desk.answer(&["-p", "first"]);
-    desk.check_fails(&["-p", "hi", "--resume", "7"], &["no file and no session called 7"]);
-    desk.check_fails(&["-p", "hi", "--resume", "no/such.jsonl"], &["there is no file"]);
-    assert_eq!(desk.sessions().len(), 1);
+    let sandbox = Sandbox::gemini([gemini::text("One.")]);
+    sandbox.check_fails(&["-p", "hi", "--resume"], &["no session"]);
+    sandbox.answer(&["-p", "first"]);
+    sandbox.check_fails(&["-p", "hi", "--resume", "7"], &["no file and no session called 7"]);
+    sandbox.check_fails(&["-p", "hi", "--resume", "no/such.jsonl"], &["there is no file"]);
+    assert_eq!(sandbox.sessions().len(), 1);
 }
 
 #[test]
 fn gemini_clis_sessions_go_on_in_their_place() {
-    let desk = Desk::gemini([gemini::text("Blue.")]);
+    let sandbox = Sandbox::gemini([gemini::text("Blue.")]);
     let records = [
         json!({"sessionId": "0f3c9a7e-11d2", "projectHash": "4e1f", "startTime": "2026-01-02T03:04:05Z",
             "lastUpdated": "2026-01-02T03:04:05Z", "kind": "main"}),
@@ -68,30 +69,30 @@ fn gemini_clis_sessions_go_on_in_their_place() {
             "model": "gemini-2.5-flash"}),
     ];
     let text: String = records.iter().map(|record| format!("{record}\n")).collect();
-    desk.write("work/theirs.jsonl", &text);
-    let output = desk.run(&["--resume", "theirs.jsonl", "-p", "Another."]);
+    sandbox.write("work/theirs.jsonl", &text);
+    let output = sandbox.run(&["--resume", "theirs.jsonl", "-p", "Another."]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(desk.last_said(), ["Choose a colour.", "Red.", "Another."]);
-    assert!(desk.server.requests()[0].target.contains("gemini-2.5-flash"));
-    let now = std::fs::read_to_string(desk.path("work/theirs.jsonl")).expect("it is there");
+    assert_eq!(sandbox.last_said(), ["Choose a colour.", "Red.", "Another."]);
+    assert!(sandbox.server.requests()[0].target.contains("gemini-2.5-flash"));
+    let now = std::fs::read_to_string(sandbox.path("work/theirs.jsonl")).expect("it is there");
     assert!(now.starts_with(&text) && now.contains("Blue."), "{now}");
-    assert!(desk.sessions().is_empty());
+    assert!(sandbox.sessions().is_empty());
 }
 
 fn check_imported(name: &str, file: &str, said: &[&str]) {
-    let desk = Desk::gemini([gemini::text("Fine."), gemini::text("Good.")]);
-    desk.write(&format!("work/{name}"), file);
-    let output = desk.say(&["--resume", name, "-p", "Go on."]);
+    let sandbox = Sandbox::gemini([gemini::text("Fine."), gemini::text("Good.")]);
+    sandbox.write(&format!("work/{name}"), file);
+    let output = sandbox.say(&["--resume", name, "-p", "Go on."]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let last = desk.server.requests().last().expect("a request").body["contents"].to_string();
+    let last = sandbox.server.requests().last().expect("a request").body["contents"].to_string();
     let mut from = 0;
     for words in said.iter().chain(&["Go on."]) {
         from += last[from..].find(words).unwrap_or_else(|| panic!("no {words:?} behind {from} in {last}"));
     }
-    assert_eq!(std::fs::read_to_string(desk.path(&format!("work/{name}"))).expect("it is there"), file);
+    assert_eq!(std::fs::read_to_string(sandbox.path(&format!("work/{name}"))).expect("it is there"), file);
     assert!(text(&output.stderr).contains("imported"), "{}", text(&output.stderr));
-    desk.answer(&["--resume", "-p", "And on."]);
-    let last = desk.server.requests().last().expect("a request").body["contents"].to_string();
+    sandbox.answer(&["--resume", "-p", "And on."]);
+    let last = sandbox.server.requests().last().expect("a request").body["contents"].to_string();
     assert!(last.contains("Fine.") && last.contains("And on."), "{last}");
 }
 
@@ -143,14 +144,14 @@ fn codexs_sessions_are_imported() {
 
 #[test]
 fn a_session_whose_model_cannot_be_asked_is_not_imported() {
-    let mut desk = Desk::gemini([gemini::text("Fine.")]);
-    desk.set("ANTHROPIC_API_KEY", "");
-    desk.set("ANTHROPIC_BASE_URL", "");
+    let mut sandbox = Sandbox::gemini([gemini::text("Fine.")]);
+    sandbox.set("ANTHROPIC_API_KEY", "");
+    sandbox.set("ANTHROPIC_BASE_URL", "");
     let record = json!({"type": "assistant", "uuid": "a1", "parentUuid": null, "sessionId": "s1",
         "timestamp": "2026-01-02T03:04:06Z", "message": {"id": "msg_1", "type": "message", "role": "assistant",
             "model": "claude-opus-4-5", "content": [{"type": "text", "text": "Good day."}]}});
-    desk.write("work/claude.jsonl", &format!("{record}\n"));
-    let said = text(&desk.run(&["--resume", "claude.jsonl", "-p", "Go on."]).stderr);
+    sandbox.write("work/claude.jsonl", &format!("{record}\n"));
+    let said = text(&sandbox.run(&["--resume", "claude.jsonl", "-p", "Go on."]).stderr);
     assert!(said.contains("no key for anthropic") && said.contains("another model with -m"), "{said}");
-    assert!(desk.sessions().is_empty());
+    assert!(sandbox.sessions().is_empty());
 }

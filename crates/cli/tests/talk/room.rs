@@ -3,26 +3,26 @@
 use longhaul_testkit::fake_provider::{Reply, gemini, openai};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Wire, lines, text, types, words};
+use crate::support::{Sandbox, Wire, lines, text, types, words};
 
 const OFFLINE: &str = r#""compaction": {"summariser": "offline"}"#;
 
-fn desk_with_window(window: u64, compaction: &str, replies: impl IntoIterator<Item = Reply>) -> Desk {
-    let desk = Desk::gemini(replies);
-    desk.settings(&format!(
+fn desk_with_window(window: u64, compaction: &str, replies: impl IntoIterator<Item = Reply>) -> Sandbox {
+    let sandbox = Sandbox::gemini(replies);
+    sandbox.settings(&format!(
         r#"{{"skills": {{"enabled": false}}, "longhaul": {{"windows": {{"gemini-2.5-flash": {window}}}, {compaction}}}}}"#
     ));
-    desk
+    sandbox
 }
 
 #[test]
 fn a_message_that_does_not_fit_is_not_sent_but_kept() {
-    let desk = desk_with_window(4_000, OFFLINE, []);
+    let sandbox = desk_with_window(4_000, OFFLINE, []);
     let long = words(3_000);
-    desk.check_fails(&["-p", &long], &["the message does not fit", "of 4,000 are left", "shorten it"]);
-    assert!(desk.server.requests().is_empty());
-    assert!(desk.session().contains("word2999"));
-    let output = desk.say(&["-p", &long, "--output-format", "stream-json"]);
+    sandbox.check_fails(&["-p", &long], &["the message does not fit", "of 4,000 are left", "shorten it"]);
+    assert!(sandbox.server.requests().is_empty());
+    assert!(sandbox.session().contains("word2999"));
+    let output = sandbox.say(&["-p", &long, "--output-format", "stream-json"]);
     let lines = lines(&text(&output.stdout));
     assert_eq!(types(&lines), ["init", "overflow", "result"]);
     let overflow = &lines[1];
@@ -34,12 +34,12 @@ fn a_message_that_does_not_fit_is_not_sent_but_kept() {
 #[test]
 fn a_small_window_is_enough_for_a_long_conversation() {
     let answers = (0..8).map(|turn| gemini::text(&format!("Answer {turn}. {}", words(250))));
-    let desk = desk_with_window(6_000, OFFLINE, answers);
-    desk.answer(&["-p", &format!("Never push to main. {}", words(100))]);
+    let sandbox = desk_with_window(6_000, OFFLINE, answers);
+    sandbox.answer(&["-p", &format!("Never push to main. {}", words(100))]);
     let mut compacted = 0;
     for turn in 1..8 {
         let prompt = format!("Question {turn}. {}", words(100));
-        let output = desk.say(&["-p", &prompt, "--resume", "--output-format", "stream-json"]);
+        let output = sandbox.say(&["-p", &prompt, "--resume", "--output-format", "stream-json"]);
         assert!(output.status.success(), "turn {turn}: {}", text(&output.stderr));
         let lines = lines(&text(&output.stdout));
         let is_applied = |line: &&Value| line["type"] == "compaction" && line["phase"] == "applied";
@@ -49,7 +49,7 @@ fn a_small_window_is_enough_for_a_long_conversation() {
         compacted += applied;
     }
     assert!(compacted > 0);
-    let last = desk.server.requests().last().expect("a request").body["contents"].to_string();
+    let last = sandbox.server.requests().last().expect("a request").body["contents"].to_string();
     assert!(last.contains("Never push to main.") && last.contains("<state_snapshot"), "{last}");
     assert!(last.len() / 4 < 6_000, "{}", last.len());
 }
@@ -59,16 +59,16 @@ fn a_model_writes_the_snapshot_unless_told_otherwise() {
     let snapshot = "<state_snapshot><overall_goal>Sell the house.</overall_goal><key_knowledge>\n- it began with word0001\n\
                     </key_knowledge></state_snapshot>";
     let replies = [gemini::text(&words(900)), gemini::text(snapshot), gemini::text("Fine.")];
-    let desk = desk_with_window(6_000, r#""compaction": {"model": "flash"}"#, replies);
-    desk.answer(&["-p", "Recite."]);
-    let output = desk.say(&["-p", &words(400), "--resume", "--output-format", "json"]);
+    let sandbox = desk_with_window(6_000, r#""compaction": {"model": "flash"}"#, replies);
+    sandbox.answer(&["-p", "Recite."]);
+    let output = sandbox.say(&["-p", &words(400), "--resume", "--output-format", "json"]);
     let result: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
     assert_eq!(result["text"], "Fine.", "{}", text(&output.stderr));
     assert!(result["cost"]["compactions"].as_f64().is_some_and(|cost| cost > 0.0), "{result}");
-    let requests = desk.server.requests();
+    let requests = sandbox.server.requests();
     assert!(requests[1].target.contains("gemini-3-flash-preview"), "{}", requests[1].target);
-    let said = desk.last_said().concat();
+    let said = sandbox.last_said().concat();
     // A goal that the user never set is not told.
     assert!(said.contains("it began with word0001") && !said.contains("Sell the house."), "{said}");
 }
@@ -76,24 +76,24 @@ fn a_model_writes_the_snapshot_unless_told_otherwise() {
 #[test]
 fn a_refused_length_leads_to_one_more_try() {
     let replies = [openai::text(&words(3_000)), openai::too_long(), openai::text("Fine.")];
-    let desk = Desk::new(Wire::OpenAi, replies);
-    desk.settings(&format!(r#"{{"longhaul": {{{OFFLINE}}}}}"#));
-    desk.answer(&["-p", "Recite."]);
-    let output = desk.say(&["-p", "Again.", "--resume"]);
+    let sandbox = Sandbox::new(Wire::OpenAi, replies);
+    sandbox.settings(&format!(r#"{{"longhaul": {{{OFFLINE}}}}}"#));
+    sandbox.answer(&["-p", "Recite."]);
+    let output = sandbox.say(&["-p", "Again.", "--resume"]);
     assert_eq!(text(&output.stdout), "Fine.\n", "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("asking again with less"), "{}", text(&output.stderr));
     let lengths: Vec<usize> =
-        desk.server.requests().iter().map(|request| request.body.to_string().len()).collect();
+        sandbox.server.requests().iter().map(|request| request.body.to_string().len()).collect();
     assert!(lengths[2] < lengths[1], "{lengths:?}");
-    let desk = Desk::new(Wire::OpenAi, (0..9).map(|_| openai::too_long()));
-    desk.check_fails(&["-p", "hi"], &["does not fit in the context window"]);
-    assert!(desk.server.requests().len() <= 2);
+    let sandbox = Sandbox::new(Wire::OpenAi, (0..9).map(|_| openai::too_long()));
+    sandbox.check_fails(&["-p", "hi"], &["does not fit in the context window"]);
+    assert!(sandbox.server.requests().len() <= 2);
 }
 
 #[test]
 fn compress_and_eval_ask_a_model() {
     let snapshot = "<state_snapshot><overall_goal>Fix every module.</overall_goal></state_snapshot>";
-    let desk = Desk::gemini((0..200).map(|_| gemini::text(snapshot)));
+    let sandbox = Sandbox::gemini((0..200).map(|_| gemini::text(snapshot)));
     let contents: Vec<Value> = (0..40)
         .flat_map(|turn| {
             let asked = json!({"role": "user", "parts": [{"text": format!("Fix module_{turn}. {}", words(60))}]});
@@ -101,7 +101,7 @@ fn compress_and_eval_ask_a_model() {
             [asked, answered]
         })
         .collect();
-    desk.write("work/in.json", &json!({"contents": contents}).to_string());
+    sandbox.write("work/in.json", &json!({"contents": contents}).to_string());
     let arguments = [
         "compress",
         "in.json",
@@ -114,14 +114,15 @@ fn compress_and_eval_ask_a_model() {
         "-o",
         "out.json",
     ];
-    let output = desk.run(&arguments);
+    let output = sandbox.run(&arguments);
     let said = text(&output.stderr);
     let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
     assert_eq!((&result["status"], &result["report"]["summariser"]), (&json!("compressed"), &json!("model")));
     assert!(result["snapshot"].as_str().is_some_and(|snapshot| snapshot.contains("Fix every module.")));
     assert!(said.contains("1 call") && said.contains('$'), "{said}");
-    assert!(desk.path("work/out.json").exists());
-    let output = desk.run(&["eval", "in.json", "--small", "--only", "--summariser", "model", "-m", "flash"]);
+    assert!(sandbox.path("work/out.json").exists());
+    let output =
+        sandbox.run(&["eval", "in.json", "--small", "--only", "--summariser", "model", "-m", "flash"]);
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(text(&output.stdout).contains("longhaul-model"), "{}", text(&output.stdout));
@@ -130,21 +131,21 @@ fn compress_and_eval_ask_a_model() {
 
 #[test]
 fn an_answer_without_a_snapshot_is_told_once() {
-    let desk = Desk::gemini([gemini::text("<scratchpad>I would rather not.</scratchpad>")]);
+    let sandbox = Sandbox::gemini([gemini::text("<scratchpad>I would rather not.</scratchpad>")]);
     let contents: Vec<Value> = (0..20)
         .map(|turn| json!({"role": if turn % 2 == 0 { "user" } else { "model" }, "parts": [{"text": words(200)}]}))
         .collect();
-    desk.write("work/in.json", &json!({"contents": contents}).to_string());
-    let output = desk.run(&["compress", "in.json", "--force", "--summariser", "model", "-m", "flash"]);
+    sandbox.write("work/in.json", &json!({"contents": contents}).to_string());
+    let output = sandbox.run(&["compress", "in.json", "--force", "--summariser", "model", "-m", "flash"]);
     let all = text(&output.stderr) + &text(&output.stdout);
     assert!(output.status.success(), "{all}");
     assert_eq!(all.matches("the model's answer holds no snapshot").count(), 1, "{all}");
     assert!(!all.contains("is empty"), "{all}");
     // So it is while one talks.
     let replies = [gemini::text(&words(900)), gemini::text("<scratchpad>No."), gemini::text("Fine.")];
-    let desk = desk_with_window(6_000, r#""compaction": {"model": "flash"}"#, replies);
-    desk.answer(&["-p", "Recite."]);
-    let output = desk.say(&["-p", &words(400), "--resume"]);
+    let sandbox = desk_with_window(6_000, r#""compaction": {"model": "flash"}"#, replies);
+    sandbox.answer(&["-p", "Recite."]);
+    let output = sandbox.say(&["-p", &words(400), "--resume"]);
     let said = text(&output.stderr);
     assert_eq!(text(&output.stdout), "Fine.\n", "{said}");
     assert_eq!(said.matches("the model's answer holds no snapshot").count(), 1, "{said}");
@@ -153,16 +154,16 @@ fn an_answer_without_a_snapshot_is_told_once() {
 #[test]
 fn a_compaction_is_taken_back_once_by_the_beginning_of_its_id() {
     let answers = (0..5).map(|turn| gemini::text(&format!("Answer {turn}. {}", words(250))));
-    let desk = desk_with_window(6_000, OFFLINE, answers);
-    desk.answer(&["-p", &words(100)]);
+    let sandbox = desk_with_window(6_000, OFFLINE, answers);
+    sandbox.answer(&["-p", &words(100)]);
     for _ in 1..5 {
-        desk.answer(&["-p", &words(100), "--resume"]);
+        sandbox.answer(&["-p", &words(100), "--resume"]);
     }
-    let shown = || text(&desk.run(&["sessions", "show", "latest"]).stdout);
+    let shown = || text(&sandbox.run(&["sessions", "show", "latest"]).stdout);
     let compacted = shown();
     let id = compacted.lines().find_map(|line| line.strip_prefix("compaction ")?.split(':').next());
     let id = id.expect("a compaction");
-    let undo = |name: &str| desk.run(&["sessions", "undo", "latest", "--compaction", name]);
+    let undo = |name: &str| sandbox.run(&["sessions", "undo", "latest", "--compaction", name]);
     for (name, reason) in [("", "nothing to undo"), ("zzz", "nothing to undo under the name zzz")] {
         let refused = text(&undo(name).stderr);
         assert!(refused.contains(reason) && refused.contains("hint:"), "{refused}");

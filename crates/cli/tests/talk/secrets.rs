@@ -7,7 +7,7 @@ use std::process::Command;
 use longhaul_testkit::fake_provider::{Reply, gemini};
 use serde_json::json;
 
-use crate::support::{Desk, KEY, Wire, text};
+use crate::support::{KEY, Sandbox, Wire, text};
 use crate::tools::{answered, call, calls, trusted};
 
 /// Prints what a command sees: its own environment, that of the agent, and what it and the agent hold open.
@@ -27,18 +27,18 @@ fn look() -> [Reply; 2] {
     [call("run_shell_command", json!({ "command": LOOK })), gemini::text("Done.")]
 }
 
-/// A desk with many secrets in its environment.
-fn desk() -> Desk {
-    let mut desk = trusted(Wire::Gemini, look());
-    SECRETS.iter().for_each(|(name, value)| desk.set(name, value));
-    desk.set("HARMLESS", "harmless-value");
-    desk
+/// A sandbox with many secrets in its environment.
+fn sandbox() -> Sandbox {
+    let mut sandbox = trusted(Wire::Gemini, look());
+    SECRETS.iter().for_each(|(name, value)| sandbox.set(name, value));
+    sandbox.set("HARMLESS", "harmless-value");
+    sandbox
 }
 
 /// What the command printed.
 #[track_caller]
-fn seen(desk: &Desk) -> String {
-    let [only] = answered(desk).try_into().expect("one answer");
+fn seen(sandbox: &Sandbox) -> String {
+    let [only] = answered(sandbox).try_into().expect("one answer");
     let seen = only.to_string();
     assert!(seen.contains("looked"), "{seen}");
     seen
@@ -47,27 +47,27 @@ fn seen(desk: &Desk) -> String {
 #[cfg(target_os = "linux")]
 #[test]
 fn commands_find_no_secret_in_any_environment() {
-    let desk = desk();
-    desk.answer(&["-p", "Look.", "--yolo"]);
-    let seen = seen(&desk);
+    let sandbox = sandbox();
+    sandbox.answer(&["-p", "Look.", "--yolo"]);
+    let seen = seen(&sandbox);
     assert!(!seen.contains("secret-of") && !seen.contains(KEY) && !seen.contains("memfd"), "{seen}");
     assert_eq!(seen.matches("HARMLESS=harmless-value").count(), 2, "{seen}");
     // The provider was given its key all the same.
-    let requests = desk.server.requests();
+    let requests = sandbox.server.requests();
     assert!(requests.iter().all(|request| request.header("x-goog-api-key") == Some(KEY)));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn hooks_find_none_either() {
-    let desk = desk();
+    let sandbox = sandbox();
     let hook = json!({"hooks": {"BeforeAgent": [{"hooks": [{
         "type": "command", "name": "look",
         "command": format!("{{ {LOOK}; }} > hook.txt 2>&1; echo '{{}}'"),
     }]}]}});
-    desk.settings(&hook.to_string());
-    desk.answer(&["-p", "Look.", "--yolo"]);
-    let seen = std::fs::read_to_string(desk.path("work/hook.txt")).expect("the hook ran");
+    sandbox.settings(&hook.to_string());
+    sandbox.answer(&["-p", "Look.", "--yolo"]);
+    let seen = std::fs::read_to_string(sandbox.path("work/hook.txt")).expect("the hook ran");
     assert!(seen.contains("looked") && !seen.contains("secret-of") && !seen.contains(KEY), "{seen}");
 }
 
@@ -75,16 +75,16 @@ fn hooks_find_none_either() {
 #[test]
 fn a_key_by_any_name_is_taken_out() {
     let look = calls(Wire::OpenAi, &[("run_shell_command", json!({ "command": LOOK }))]);
-    let mut desk = trusted(Wire::OpenAi, [look, Wire::OpenAi.texts(&["Done."])]);
-    let endpoint = format!("{}/v1", desk.server.url());
-    desk.settings(
+    let mut sandbox = trusted(Wire::OpenAi, [look, Wire::OpenAi.texts(&["Done."])]);
+    let endpoint = format!("{}/v1", sandbox.server.url());
+    sandbox.settings(
         &json!({"longhaul": {"providers": {"mine": {"endpoint": endpoint, "keyVariable": "MINE"}}}})
             .to_string(),
     );
-    desk.set("MINE", "plain-words-as-a-key");
-    let output = desk.run(&["-m", "mine/some-model", "-p", "Look.", "--yolo"]);
+    sandbox.set("MINE", "plain-words-as-a-key");
+    let output = sandbox.run(&["-m", "mine/some-model", "-p", "Look.", "--yolo"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let requests = desk.server.requests();
+    let requests = sandbox.server.requests();
     assert_eq!(requests[0].header("authorization"), Some("Bearer plain-words-as-a-key"));
     let body = requests[1].body.to_string();
     assert!(body.contains("looked") && !body.contains("plain-words-as-a-key"), "{body}");
@@ -103,13 +103,15 @@ fn only_the_user_s_own_settings_let_a_variable_through() {
         ("work/.gemini/settings.json", &off, false, true),
         ("home/settings.json", &off, true, true),
     ] {
-        let desk = desk();
-        desk.write(file, settings);
-        // With nothing withheld, the command sees the key, too, and so would the files of the desk.
-        let output =
-            desk.command(&["-m", desk.wire.model(), "-p", "Look.", "--yolo"]).output().expect("it runs");
+        let sandbox = sandbox();
+        sandbox.write(file, settings);
+        // With nothing withheld, the command sees the key, too, and so would the files of the sandbox.
+        let output = sandbox
+            .command(&["-m", sandbox.wire.model(), "-p", "Look.", "--yolo"])
+            .output()
+            .expect("it runs");
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let seen = seen(&desk);
+        let seen = seen(&sandbox);
         assert_eq!(seen.contains("secret-of-db"), database, "{file} {settings}: {seen}");
         assert_eq!(seen.contains("HARMLESS="), harmless, "{file} {settings}: {seen}");
     }
@@ -136,18 +138,18 @@ fn commands_of_an_ordinary_user_find_none() {
         println!("skipped: cannot run the program as another user");
         return;
     }
-    let desk = desk();
+    let sandbox = sandbox();
     for folder in ["", "work", "home"] {
-        chown(Path::new(&desk.path(folder)), Some(NOBODY), Some(NOBODY)).expect("given away");
+        chown(Path::new(&sandbox.path(folder)), Some(NOBODY), Some(NOBODY)).expect("given away");
     }
-    let own = desk.command(&["-m", desk.wire.model(), "-p", "Look.", "--yolo"]);
+    let own = sandbox.command(&["-m", sandbox.wire.model(), "-p", "Look.", "--yolo"]);
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
-    command.arg(own.get_program()).args(own.get_args()).current_dir(desk.path("work")).env_clear();
+    command.arg(own.get_program()).args(own.get_args()).current_dir(sandbox.path("work")).env_clear();
     command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let output = command.output().expect("it runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    desk.check_no_key(&output);
-    let seen = seen(&desk);
+    sandbox.check_no_key(&output);
+    let seen = seen(&sandbox);
     assert!(!seen.contains("secret-of") && !seen.contains(KEY), "{seen}");
 }

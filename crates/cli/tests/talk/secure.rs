@@ -2,19 +2,19 @@
 
 use longhaul_testkit::fake_provider::{Authority, Certificate, FakeProvider, Validity};
 
-use crate::support::{Desk, Wire};
+use crate::support::{Sandbox, Wire};
 
 const HERE: &str = "127.0.0.1";
 
-/// A desk whose provider shows `certificate`.
-fn desk_with(wire: Wire, certificate: &Certificate) -> Desk {
-    let mut desk = Desk::new(wire, []);
-    desk.server = FakeProvider::start_secure(certificate, [wire.texts(&["Hel", "lo."])]);
-    let url = desk.server.url();
-    desk.set("GOOGLE_GEMINI_BASE_URL", &url);
-    desk.set("OPENAI_BASE_URL", &format!("{url}/v1"));
-    desk.set("ANTHROPIC_BASE_URL", &url);
-    desk
+/// A sandbox whose provider shows `certificate`.
+fn desk_with(wire: Wire, certificate: &Certificate) -> Sandbox {
+    let mut sandbox = Sandbox::new(wire, []);
+    sandbox.server = FakeProvider::start_secure(certificate, [wire.texts(&["Hel", "lo."])]);
+    let url = sandbox.server.url();
+    sandbox.set("GOOGLE_GEMINI_BASE_URL", &url);
+    sandbox.set("OPENAI_BASE_URL", &format!("{url}/v1"));
+    sandbox.set("ANTHROPIC_BASE_URL", &url);
+    sandbox
 }
 
 #[test]
@@ -25,9 +25,9 @@ fn a_file_says_whom_to_trust() {
         let own = Certificate::self_signed(HERE, Validity::Current);
         let named = own.pem().to_string();
         for (certificate, trusted) in [signed, (own, named)] {
-            let desk = desk_with(wire, &certificate);
-            desk.write("work/trusted.pem", &trusted);
-            assert_eq!(desk.answer(&["-p", "hi", "--ca-file", "trusted.pem"]), "Hello.\n", "{wire:?}");
+            let sandbox = desk_with(wire, &certificate);
+            sandbox.write("work/trusted.pem", &trusted);
+            assert_eq!(sandbox.answer(&["-p", "hi", "--ca-file", "trusted.pem"]), "Hello.\n", "{wire:?}");
         }
     }
 }
@@ -35,20 +35,20 @@ fn a_file_says_whom_to_trust() {
 #[test]
 fn nobody_else_is_told_anything() {
     let certificate = Certificate::self_signed(HERE, Validity::Current);
-    let desk = desk_with(Wire::Gemini, &certificate);
-    desk.write("work/other.pem", Certificate::self_signed(HERE, Validity::Current).pem());
+    let sandbox = desk_with(Wire::Gemini, &certificate);
+    sandbox.write("work/other.pem", Certificate::self_signed(HERE, Validity::Current).pem());
     let unknown = ["could not reach 127.0.0.1", "nobody known vouches for its certificate", "--ca-file"];
-    desk.check_fails(&["-p", "hi", "--ca-file", "other.pem"], &unknown);
-    desk.write("work/empty.pem", "");
-    desk.check_fails(&["-p", "hi", "--ca-file", "empty.pem"], &["empty.pem: it is empty", "PEM"]);
-    desk.check_fails(&["-p", "hi", "--ca-file", "gone.pem"], &["gone.pem: No such file", "PEM"]);
+    sandbox.check_fails(&["-p", "hi", "--ca-file", "other.pem"], &unknown);
+    sandbox.write("work/empty.pem", "");
+    sandbox.check_fails(&["-p", "hi", "--ca-file", "empty.pem"], &["empty.pem: it is empty", "PEM"]);
+    sandbox.check_fails(&["-p", "hi", "--ca-file", "gone.pem"], &["gone.pem: No such file", "PEM"]);
     assert!(
-        desk.server.requests().is_empty() && desk.sessions().len() == 1,
+        sandbox.server.requests().is_empty() && sandbox.sessions().len() == 1,
         "nothing is begun that cannot go on"
     );
     let expired = Certificate::self_signed(HERE, Validity::Expired);
-    let desk = desk_with(Wire::Gemini, &expired);
-    desk.write("work/expired.pem", expired.pem());
+    let sandbox = desk_with(Wire::Gemini, &expired);
+    sandbox.write("work/expired.pem", expired.pem());
     let told = ["its certificate has expired", "the date of this machine"];
-    desk.check_fails(&["-p", "hi", "--ca-file", "expired.pem"], &told);
+    sandbox.check_fails(&["-p", "hi", "--ca-file", "expired.pem"], &told);
 }

@@ -72,31 +72,31 @@ impl Wire {
 }
 
 /// A folder of a user's, with a home beside it, and a provider.
-pub(crate) struct Desk {
+pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
     pub(crate) server: FakeProvider,
     pub(crate) wire: Wire,
     variables: Vec<(String, String)>,
 }
 
-impl Desk {
+impl Sandbox {
     pub(crate) fn new(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         fs::create_dir_all(folder.path().join("work")).expect("made");
         fs::create_dir_all(folder.path().join("home")).expect("made");
         let server = FakeProvider::start(replies);
-        let mut desk = Self { folder, server, wire, variables: Vec::new() };
+        let mut sandbox = Self { folder, server, wire, variables: Vec::new() };
         for name in ["GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
-            desk.set(name, KEY);
+            sandbox.set(name, KEY);
         }
-        let url = desk.server.url();
-        desk.set("GOOGLE_GEMINI_BASE_URL", &url);
-        desk.set("OPENAI_BASE_URL", &format!("{url}/v1"));
-        desk.set("ANTHROPIC_BASE_URL", &url);
-        desk
+        let url = sandbox.server.url();
+        sandbox.set("GOOGLE_GEMINI_BASE_URL", &url);
+        sandbox.set("OPENAI_BASE_URL", &format!("{url}/v1"));
+        sandbox.set("ANTHROPIC_BASE_URL", &url);
+        sandbox
     }
 
-    /// A desk with a provider of Gemini's kind.
+    /// A sandbox with a provider of Gemini's kind.
     pub(crate) fn gemini(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::new(Wire::Gemini, replies)
     }
@@ -142,7 +142,7 @@ impl Desk {
         child.wait_with_output().expect("it ends")
     }
 
-    /// Says something to the desk's own model.
+    /// Says something to the sandbox's own model.
     pub(crate) fn say(&self, arguments: &[&str]) -> Output {
         self.run(&[&["-m", self.wire.model()], arguments].concat())
     }

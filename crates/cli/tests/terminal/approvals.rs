@@ -3,7 +3,7 @@
 use longhaul_testkit::fake_provider::{Reply, gemini};
 use serde_json::json;
 
-use crate::support::{Desk, Terminal, call};
+use crate::support::{Sandbox, Terminal, call};
 
 /// Each of its letters is an answer somewhere.
 const SENTENCE: &str = "and please also add a test for that, and a changelog entry as always";
@@ -12,21 +12,21 @@ fn touch() -> Reply {
     call("run_shell_command", &json!({"command": "touch made.txt"}))
 }
 
-/// A desk on which the model first runs something that ends when the test says so, then wants to make a file.
-fn busy_desk() -> Desk {
+/// A sandbox on which the model first runs something that ends when the test says so, then wants to make a file.
+fn busy_desk() -> Sandbox {
     let waits = call("run_shell_command", &json!({"command": "sh wait.sh"}));
-    let desk = Desk::new([waits, touch(), gemini::text("Then not.")]);
-    desk.write("work/wait.sh", "while [ ! -e go ]; do sleep 0.01; done\n");
-    desk.write(
+    let sandbox = Sandbox::new([waits, touch(), gemini::text("Then not.")]);
+    sandbox.write("work/wait.sh", "while [ ! -e go ]; do sleep 0.01; done\n");
+    sandbox.write(
         "home/policies/mine.toml",
         "[[rule]]\ntoolName = 'run_shell_command'\ncommandPrefix = 'sh wait.sh'\ndecision = 'allow'\npriority = 1\n",
     );
-    desk
+    sandbox
 }
 
 /// The files of saved rules.
-fn saved(desk: &Desk) -> Vec<std::path::PathBuf> {
-    let files = longhaul_testkit::files_below(&desk.path("home"));
+fn saved(sandbox: &Sandbox) -> Vec<std::path::PathBuf> {
+    let files = longhaul_testkit::files_below(&sandbox.path("home"));
     files.into_iter().filter(|file| file.ends_with("auto-saved.toml")).collect()
 }
 
@@ -40,37 +40,39 @@ fn type_keys<'t>(terminal: &'t mut Terminal, text: &str) -> &'t mut Terminal {
 #[test]
 fn a_sentence_that_is_being_typed_answers_nothing() {
     for begun in [0, 6] {
-        let desk = busy_desk();
-        let mut terminal = desk.start();
+        let sandbox = busy_desk();
+        let mut terminal = sandbox.start();
         terminal.wait_for("ask, or").enter("Do it.").wait_for("sh wait.sh");
         type_keys(&mut terminal, &SENTENCE[..begun]);
         if begun > 0 {
             terminal.wait_for(&format!("❯ {}", &SENTENCE[..begun - 1]));
         }
-        desk.write("work/go", "");
+        sandbox.write("work/go", "");
         terminal.wait_for("Allow run_shell_command?");
         type_keys(&mut terminal, &SENTENCE[begun..]).wait_for(&format!("❯ {SENTENCE}"));
         terminal.wait_for("Allow run_shell_command?").wait_for("Tab answers this");
-        assert!(!desk.path("work/made.txt").exists());
-        assert!(saved(&desk).is_empty(), "{:?}", saved(&desk));
+        assert!(!sandbox.path("work/made.txt").exists());
+        assert!(saved(&sandbox).is_empty(), "{:?}", saved(&sandbox));
         // It is sent when there is time, and the question is answered by who turns to it.
         terminal.send("\r").wait_for("next: and please also").answer("n").wait_for("Why not?");
         terminal.enter("not that").wait_for("Then not.");
-        assert!(!desk.path("work/made.txt").exists());
-        assert!(desk.server.requests().iter().any(|request| request.body.to_string().contains("not that")));
+        assert!(!sandbox.path("work/made.txt").exists());
+        assert!(
+            sandbox.server.requests().iter().any(|request| request.body.to_string().contains("not that"))
+        );
     }
 }
 
 #[test]
 fn the_question_is_answered_beside_a_draft() {
-    let desk = busy_desk();
-    let mut terminal = desk.start();
+    let sandbox = busy_desk();
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("Do it.").wait_for("sh wait.sh");
     terminal.send("and yes").wait_for("❯ and yes");
-    desk.write("work/go", "");
+    sandbox.write("work/go", "");
     terminal.wait_for("Tab answers this").send("\t").wait_for("Tab goes back").answer("y");
     terminal.wait_for("Then not.").wait_for("❯ and yes");
-    assert!(desk.path("work/made.txt").exists());
+    assert!(sandbox.path("work/made.txt").exists());
 }
 
 /// Asks the model to make the file, and answers with these keys, each once it can.
@@ -85,7 +87,7 @@ fn allow<'t>(terminal: &'t mut Terminal, keys: &[(&str, &str)]) -> &'t mut Termi
 
 #[test]
 fn always_in_this_project_holds_here_and_is_revoked() {
-    let desk = Desk::new([
+    let sandbox = Sandbox::new([
         touch(),
         gemini::text("First."),
         touch(),
@@ -98,24 +100,24 @@ fn always_in_this_project_holds_here_and_is_revoked() {
     // Replies stay for the conversation.
     let summaries =
         r#"{"longhaul": {"compaction": {"summariser": "offline"}, "summary": {"atStart": false}}}"#;
-    desk.write("home/settings.json", summaries);
-    let mut terminal = desk.start();
+    sandbox.write("home/settings.json", summaries);
+    let mut terminal = sandbox.start();
     allow(&mut terminal, &[("yes, once", "a"), ("everywhere, in every project", "p")]);
     terminal.wait_for("allowed from now on, in this project").wait_for("First.");
-    let files = saved(&desk);
-    assert!(files.len() == 1 && files[0].starts_with(desk.path("home/tmp")), "{files:?}");
+    let files = saved(&sandbox);
+    assert!(files.len() == 1 && files[0].starts_with(sandbox.path("home/tmp")), "{files:?}");
     terminal.wait_for("ask, or").send("\x04");
     assert_eq!(terminal.end(), 0);
     // In a later session it runs; elsewhere it is asked about.
-    let mut terminal = desk.start();
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("Again.").wait_for("Second.").wait_for("ask, or").send("\x04");
     assert_eq!(terminal.end(), 0);
-    desk.write("other/x", "");
-    let mut elsewhere = desk.start_in("other");
+    sandbox.write("other/x", "");
+    let mut elsewhere = sandbox.start_in("other");
     allow(&mut elsewhere, &[("yes, once", "y")]).wait_for("Third.").wait_for("ask, or").send("\x04");
     assert_eq!(elsewhere.end(), 0);
     // Who takes it back is asked again, in the same session.
-    let mut terminal = desk.start();
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("/policy").wait_for("Always allowed by you");
     terminal
         .enter("/policy revoke touch")
@@ -126,58 +128,58 @@ fn always_in_this_project_holds_here_and_is_revoked() {
 
 #[test]
 fn always_in_this_session_leaves_nothing_behind() {
-    let desk = Desk::new([touch(), touch(), gemini::text("Done.")]);
-    let mut terminal = desk.start();
+    let sandbox = Sandbox::new([touch(), touch(), gemini::text("Done.")]);
+    let mut terminal = sandbox.start();
     allow(&mut terminal, &[("yes, once", "a"), ("everywhere, in every project", "s")]);
     terminal.wait_for("allowed from now on, in this session").wait_for("Done.");
     terminal
         .wait_for("ask, or")
         .enter("/policy revoke 1")
         .wait_for("No longer always allowed in this session");
-    assert!(saved(&desk).is_empty(), "{:?}", saved(&desk));
+    assert!(saved(&sandbox).is_empty(), "{:?}", saved(&sandbox));
 }
 
 #[test]
 fn a_line_typed_ahead_is_no_answer() {
-    let desk = busy_desk().set("TERM", "dumb");
-    let mut terminal = desk.start();
+    let sandbox = busy_desk().set("TERM", "dumb");
+    let mut terminal = sandbox.start();
     terminal.wait_for("> ").send("do it\n").wait_for("sh wait.sh");
-    desk.write("work/go", "");
+    sandbox.write("work/go", "");
     // The question stands there, and the prompt does not yet.
     terminal.wait_for("an empty line stops the turn").send("y\n");
     terminal.wait_for("before the question could be read");
     terminal.send(&format!("{SENTENCE}\n")).wait_for("This is your next message");
     terminal.wait_for_prompt().send("yes please\n").wait_for("> yes please").wait_for_prompt();
-    assert!(!desk.path("work/made.txt").exists());
+    assert!(!sandbox.path("work/made.txt").exists());
     terminal.send("n\n").wait_for("Why not?").send("never\n");
     terminal.wait_for("Then not.");
-    assert!(!desk.path("work/made.txt").exists() && saved(&desk).is_empty());
+    assert!(!sandbox.path("work/made.txt").exists() && saved(&sandbox).is_empty());
 }
 
 #[test]
 fn who_closes_the_input_allows_nothing() {
-    let desk = Desk::new([touch(), gemini::text("Then not.")]).set("TERM", "dumb");
-    let mut terminal = desk.start();
+    let sandbox = Sandbox::new([touch(), gemini::text("Then not.")]).set("TERM", "dumb");
+    let mut terminal = sandbox.start();
     terminal.wait_for("> ").send("do it\n").wait_for("an empty line stops").wait_for_prompt().send("\x04");
     assert_eq!(terminal.end(), 0);
-    assert!(!desk.path("work/made.txt").exists());
+    assert!(!sandbox.path("work/made.txt").exists());
 }
 
 #[test]
 fn a_command_is_not_confirmed_by_a_line_from_before() {
-    let desk = Desk::new([]);
-    desk.write(
+    let sandbox = Sandbox::new([]);
+    sandbox.write(
         "work/new/SKILL.md",
         "---\nname: tides\ndescription: Reads tables of tides.\n---\nOpen the table.\n",
     );
-    let mut terminal = desk.start_behind_line(&["skills", "install", "new"]);
+    let mut terminal = sandbox.start_behind_line(&["skills", "install", "new"]);
     terminal
         .send("go\ny\n")
         .wait_for("Not confirmed: a line was typed before")
         .wait_for("Nothing was installed.");
     assert_eq!(terminal.end(), 0);
-    assert!(!desk.path("home/skills/tides").exists());
-    let mut terminal = desk.start_with(80, 30, &["skills", "install", "new"]);
+    assert!(!sandbox.path("home/skills/tides").exists());
+    let mut terminal = sandbox.start_with(80, 30, &["skills", "install", "new"]);
     terminal.wait_for("[y/N]").send("y\n").wait_for("1 skill installed.");
-    assert!(desk.path("home/skills/tides").exists());
+    assert!(sandbox.path("home/skills/tides").exists());
 }

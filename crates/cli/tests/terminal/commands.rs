@@ -2,7 +2,7 @@
 
 use longhaul_testkit::fake_provider::gemini;
 
-use crate::support::Desk;
+use crate::support::Sandbox;
 
 /// A text that is worth compacting.
 fn long(topic: &str) -> String {
@@ -11,9 +11,9 @@ fn long(topic: &str) -> String {
 
 #[test]
 fn a_conversation_is_compacted_and_that_is_undone() {
-    let desk =
-        Desk::new([gemini::text(&long("parser")), gemini::text(&long("lexer")), gemini::text("Fine.")]);
-    let mut terminal = desk.start();
+    let sandbox =
+        Sandbox::new([gemini::text(&long("parser")), gemini::text(&long("lexer")), gemini::text("Fine.")]);
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("Never push to main. Look at the parser.").wait_for("step 399");
     terminal.wait_for("ask, or").enter("And the lexer?").wait_for("lexer_399").wait_for("ask, or");
     terminal.enter("/compress preview").wait_for("Nothing has changed");
@@ -21,21 +21,21 @@ fn a_conversation_is_compacted_and_that_is_undone() {
     terminal.wait_for("ask, or").enter("/compress undo").wait_for("The compaction is undone");
     terminal.enter("/compress undo").wait_for("no compaction to undo");
     terminal.enter("Go on.").wait_for("Fine.");
-    assert!(desk.last_request().contains("parser_0.rs"), "everything is there again");
+    assert!(sandbox.last_request().contains("parser_0.rs"), "everything is there again");
 }
 
 #[test]
 fn nothing_is_compacted_where_there_is_nothing() {
-    let desk = Desk::new([]);
-    let mut terminal = desk.start();
+    let sandbox = Sandbox::new([]);
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("/compress").wait_for("Nothing to compact");
 }
 
 #[test]
 fn what_fills_the_window_is_shown() {
-    let desk = Desk::new([gemini::text(&long("parser"))]);
-    desk.write("work/GEMINI.md", "Use tabs.\n");
-    let mut terminal = desk.start_with(100, 60, &["-m", "gemini-2.5-flash"]);
+    let sandbox = Sandbox::new([gemini::text(&long("parser"))]);
+    sandbox.write("work/GEMINI.md", "Use tabs.\n");
+    let mut terminal = sandbox.start_with(100, 60, &["-m", "gemini-2.5-flash"]);
     terminal.wait_for("1 memory file").enter("Always write tests. Look.").wait_for("step 399");
     terminal.wait_for("ask, or").enter("/context").wait_for("A compaction now").wait_for("GEMINI.md");
     terminal.wait_for("Heaviest messages").wait_for("1 rule");
@@ -45,8 +45,8 @@ fn what_fills_the_window_is_shown() {
 
 #[test]
 fn pins_are_added_and_removed() {
-    let desk = Desk::new([]);
-    let mut terminal = desk.start();
+    let sandbox = Sandbox::new([]);
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("/pins add Never touch vendor/.").wait_for("Pinned as ");
     let text = terminal.text();
     let id: String = text.split("Pinned as ").nth(1).expect("an id").chars().take(6).collect();
@@ -57,68 +57,68 @@ fn pins_are_added_and_removed() {
 
 #[test]
 fn an_unknown_command_suggests_the_nearest() {
-    let desk = Desk::new([]);
-    let mut terminal = desk.start();
+    let sandbox = Sandbox::new([]);
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("/compresz").wait_for("did you mean /compress?");
 }
 
 #[test]
 fn an_earlier_session_goes_on() {
     let replies = ["A turtle.", "As I said.", "Again."];
-    let desk = Desk::new(replies.map(gemini::text));
-    let mut first = desk.start();
+    let sandbox = Sandbox::new(replies.map(gemini::text));
+    let mut first = sandbox.start();
     first.wait_for("ask, or").enter("An animal?").wait_for("A turtle.").wait_for("ask, or").send("\x04");
     assert_eq!(first.end(), 0);
-    let mut second = desk.start();
+    let mut second = sandbox.start();
     second.wait_for("ask, or");
     second.enter("/resume").wait_for("Go on with which session?").wait_for("▸ An animal?");
     second.send("\r").wait_for("Going on with").wait_for("A turtle.");
     second.wait_for("ask, or").enter("Which one?").wait_for("As I said.");
-    assert!(desk.last_request().contains("An animal?"));
+    assert!(sandbox.last_request().contains("An animal?"));
     second.wait_for("ask, or").enter("/rewind").wait_for("Go back to before which").wait_for("▸ Which one?");
     second.send("\r").wait_for("Back to before").wait_for("❯ Which one?").send("\r").wait_for("Again.");
-    assert!(!desk.last_request().contains("As I said."), "{}", desk.last_request());
+    assert!(!sandbox.last_request().contains("As I said."), "{}", sandbox.last_request());
 }
 
 #[test]
 fn what_was_typed_is_there_in_the_next_session() {
-    let desk = Desk::new([gemini::text("Yes.")]);
-    let mut first = desk.start();
+    let sandbox = Sandbox::new([gemini::text("Yes.")]);
+    let mut first = sandbox.start();
     first.wait_for("ask, or").enter("a rare question").wait_for("Yes.").wait_for("ask, or").send("\x04");
     first.end();
-    let mut second = desk.start();
+    let mut second = sandbox.start();
     second.wait_for("ask, or").send("\x12").wait_for("search:").send("rare").wait_for("a rare question");
     second.send("\r").wait_for("❯ a rare question");
 }
 
 #[test]
 fn the_model_is_switched_and_the_conversation_cleared() {
-    let desk = Desk::new([gemini::text("One."), gemini::text("Two.")]);
-    let mut terminal = desk.start();
+    let sandbox = Sandbox::new([gemini::text("One."), gemini::text("Two.")]);
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("first words").wait_for("One.").wait_for("ask, or");
     terminal.enter("/model gemini-2.5-pro").wait_for("Talking to gemini-2.5-pro");
     terminal.enter("/model no-such-model-9").wait_for("✗");
     terminal.enter("/clear").wait_for("The conversation is empty");
     terminal.enter("second words").wait_for("Two.");
-    assert!(!desk.last_request().contains("first words"));
+    assert!(!sandbox.last_request().contains("first words"));
 }
 
 #[test]
 fn the_conversation_is_exported_and_nothing_overwritten() {
-    let desk = Desk::new([gemini::text("An answer.")]);
-    let mut terminal = desk.start();
+    let sandbox = Sandbox::new([gemini::text("An answer.")]);
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("a question").wait_for("An answer.").wait_for("ask, or");
     terminal.enter("/export talk.md").wait_for("The conversation is in");
-    let text = std::fs::read_to_string(desk.path("work/talk.md")).expect("written");
+    let text = std::fs::read_to_string(sandbox.path("work/talk.md")).expect("written");
     assert!(text.contains("## You\n\na question") && text.contains("## Model\n\nAn answer."), "{text}");
     terminal.enter("/export talk.md").wait_for("is there already");
 }
 
 #[test]
 fn the_input_is_opened_in_an_editor() {
-    let desk = Desk::new([gemini::text("Edited.")]).set("EDITOR", "sed -i s/draft/final/");
-    let mut terminal = desk.start();
+    let sandbox = Sandbox::new([gemini::text("Edited.")]).set("EDITOR", "sed -i s/draft/final/");
+    let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").send("my draft").wait_for("my draft").send("\x07").wait_for("❯ my final");
     terminal.send("\r").wait_for("Edited.");
-    assert!(desk.last_request().contains("my final"));
+    assert!(sandbox.last_request().contains("my final"));
 }

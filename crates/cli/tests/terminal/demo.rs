@@ -4,29 +4,29 @@ use std::fs;
 
 use rustix::process::Signal;
 
-use crate::support::{Desk, Terminal};
+use crate::support::{Sandbox, Terminal};
 
-/// A desk without a key, on which nothing but the demonstration leaves traces.
-fn desk() -> Desk {
-    let desk = Desk::new([]).without("GEMINI_API_KEY").without("GOOGLE_GEMINI_BASE_URL");
-    fs::create_dir(desk.path("scratch")).expect("made");
-    let scratch = desk.path("scratch").display().to_string();
-    desk.set("TMPDIR", &scratch)
+/// A sandbox without a key, on which nothing but the demonstration leaves traces.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new([]).without("GEMINI_API_KEY").without("GOOGLE_GEMINI_BASE_URL");
+    fs::create_dir(sandbox.path("scratch")).expect("made");
+    let scratch = sandbox.path("scratch").display().to_string();
+    sandbox.set("TMPDIR", &scratch)
 }
 
 #[track_caller]
-fn check_ended(desk: &Desk, terminal: &mut Terminal, code: u32) {
+fn check_ended(sandbox: &Sandbox, terminal: &mut Terminal, code: u32) {
     assert_eq!(terminal.end(), code, "{}", terminal.text());
-    assert_eq!(fs::read_dir(desk.path("scratch")).expect("a folder").count(), 0, "something is left");
-    assert_eq!(desk.sessions(), "");
+    assert_eq!(fs::read_dir(sandbox.path("scratch")).expect("a folder").count(), 0, "something is left");
+    assert_eq!(sandbox.sessions(), "");
 }
 
 #[test]
 fn the_demo_is_played_on_the_screen() {
     for width in [40, 80, 200] {
-        let desk = desk();
-        let mut terminal = desk.start_with(width, 50, &["demo", "--speed", "max"]);
-        check_ended(&desk, &mut terminal, 0);
+        let sandbox = sandbox();
+        let mut terminal = sandbox.start_with(width, 50, &["demo", "--speed", "max"]);
+        check_ended(&sandbox, &mut terminal, 0);
         let written: String = terminal.written().split_whitespace().collect::<Vec<_>>().join(" ");
         let mut rest = written.as_str();
         for told in [
@@ -61,32 +61,32 @@ fn the_demo_is_played_on_the_screen() {
 #[test]
 fn whoever_has_seen_enough_of_the_demo_leaves() {
     for key in ["\x1b", "\x03", "\x04"] {
-        let desk = desk();
-        let mut terminal = desk.start_with(80, 30, &["demo", "--speed", "5"]);
+        let sandbox = sandbox();
+        let mut terminal = sandbox.start_with(80, 30, &["demo", "--speed", "5"]);
         terminal.wait_for("❯ Retry").send(key);
-        check_ended(&desk, &mut terminal, 0);
+        check_ended(&sandbox, &mut terminal, 0);
     }
-    let desk = desk();
-    let mut terminal = desk.start_with(80, 30, &["demo", "--speed", "5"]);
+    let sandbox = sandbox();
+    let mut terminal = sandbox.start_with(80, 30, &["demo", "--speed", "5"]);
     terminal.wait_for("❯ Retry").kill(Signal::TERM);
-    check_ended(&desk, &mut terminal, 128 + 15);
+    check_ended(&sandbox, &mut terminal, 128 + 15);
 }
 
 #[test]
 fn whoever_is_in_a_hurry_presses_keys() {
-    let desk = desk();
-    let mut terminal = desk.start_with(80, 30, &["demo", "--speed", "0.05"]);
+    let sandbox = sandbox();
+    let mut terminal = sandbox.start_with(80, 30, &["demo", "--speed", "0.05"]);
     terminal.wait_for("❯ ask").send(&"x".repeat(20)).wait_for("On your own work");
-    check_ended(&desk, &mut terminal, 0);
+    check_ended(&sandbox, &mut terminal, 0);
 }
 
 #[test]
 fn lines_are_told_where_they_are_wanted() {
-    let plain = desk();
+    let plain = sandbox();
     let mut terminal = plain.start_with(80, 300, &["demo", "--plain"]);
     check_ended(&plain, &mut terminal, 0);
     assert!(terminal.text().contains("1  The work"), "{}", terminal.text());
-    let dumb = desk().set("TERM", "dumb");
+    let dumb = sandbox().set("TERM", "dumb");
     let mut terminal = dumb.start_with(80, 300, &["demo"]);
     check_ended(&dumb, &mut terminal, 0);
     assert!(terminal.text().contains("1  The work") && !terminal.written().contains('\x1b'));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use longhaul_testkit::fake_provider::gemini;
 use serde_json::json;
 
-use crate::support::{Desk, Terminal, call};
+use crate::support::{Sandbox, Terminal, call};
 
 const TIDES: &str = "---\nname: tides\ndescription: Reads tables of tides.\n---\nOpen the table.\n";
 
@@ -14,48 +14,48 @@ fn skill(name: &str) -> String {
 }
 
 /// The folder that is kept of the project, as soon as a session was begun.
-fn project(desk: &Desk) -> String {
-    let files = longhaul_testkit::files_below(&desk.path("home/tmp"));
+fn project(sandbox: &Sandbox) -> String {
+    let files = longhaul_testkit::files_below(&sandbox.path("home/tmp"));
     let root = files.iter().find(|file| file.ends_with(".project_root")).expect("a project");
-    let inside = root.strip_prefix(desk.path("")).expect("it is below");
+    let inside = root.strip_prefix(sandbox.path("")).expect("it is below");
     inside.parent().map(PathBuf::from).expect("a folder").display().to_string()
 }
 
 /// A skill that waits.
-fn wait_with(desk: &Desk, name: &str) {
-    desk.write(&format!("{}/memory/skills/{name}/SKILL.md", project(desk)), &skill(name));
+fn wait_with(sandbox: &Sandbox, name: &str) {
+    sandbox.write(&format!("{}/memory/skills/{name}/SKILL.md", project(sandbox)), &skill(name));
     let seen = json!({"session": "s1", "marks": ["m2", "m3"]});
     let evidence = json!({"at": "2026-01-02T03:04:05.000Z", "evidence": [{"kind": "procedure", "title": "a → b", "seen": [seen]}]});
-    desk.write(&format!("{}/memory/.inbox/evidence/{name}.json", project(desk)), &evidence.to_string());
+    sandbox.write(&format!("{}/memory/.inbox/evidence/{name}.json", project(sandbox)), &evidence.to_string());
 }
 
 /// A fact that waits for private memory.
-fn wait_with_fact(desk: &Desk, fact: &str) -> PathBuf {
-    let folder = desk.path(&project(desk)).join("memory");
+fn wait_with_fact(sandbox: &Sandbox, fact: &str) -> PathBuf {
+    let folder = sandbox.path(&project(sandbox)).join("memory");
     std::fs::create_dir_all(&folder).expect("made");
     let memory = folder.canonicalize().expect("it is there").join("MEMORY.md");
     let patch = format!("--- /dev/null\n+++ {}\n@@ -0,0 +1,2 @@\n+# Memory\n+- {fact}\n", memory.display());
-    desk.write(&format!("{}/memory/.inbox/private/extraction.patch", project(desk)), &patch);
+    sandbox.write(&format!("{}/memory/.inbox/private/extraction.patch", project(sandbox)), &patch);
     memory
 }
 
-fn begin(desk: &Desk) -> Terminal {
-    let mut terminal = desk.start_with(100, 40, &["-m", "gemini-2.5-flash"]);
+fn begin(sandbox: &Sandbox) -> Terminal {
+    let mut terminal = sandbox.start_with(100, 40, &["-m", "gemini-2.5-flash"]);
     terminal.wait_for("ask, or");
     terminal
 }
 
 #[test]
 fn skills_are_listed_switched_and_used() {
-    let desk = Desk::new(["One.", "Two.", "Three."].map(gemini::text));
-    desk.write("home/skills/tides/SKILL.md", TIDES);
-    let mut terminal = begin(&desk);
+    let sandbox = Sandbox::new(["One.", "Two.", "Three."].map(gemini::text));
+    sandbox.write("home/skills/tides/SKILL.md", TIDES);
+    let mut terminal = begin(&sandbox);
     terminal.enter("/skills").wait_for("Reads tables of tides. (one of the user's skills)");
     terminal.enter("/skills show tides").wait_for("Open the table.");
     terminal.enter("/skills disable tides").wait_for("tides is off now").enter("First.").wait_for("One.");
-    assert!(!desk.last_request().contains("Reads tables of tides."), "it is not offered any more");
+    assert!(!sandbox.last_request().contains("Reads tables of tides."), "it is not offered any more");
     terminal.wait_for("ask, or").enter("/tides").wait_for("There is no command /tides");
-    desk.write("home/skills/waves/SKILL.md", &skill("waves"));
+    sandbox.write("home/skills/waves/SKILL.md", &skill("waves"));
     terminal.enter("/skills enable tides").wait_for("tides is on now");
     terminal
         .enter("/skills reload")
@@ -68,7 +68,7 @@ fn skills_are_listed_switched_and_used() {
         .enter("of today")
         .wait_for("The skill waves is active.")
         .wait_for("Two.");
-    let request = desk.last_request();
+    let request = sandbox.last_request();
     for part in ["of today", "<activated_skill name=\\\"waves\\\">", "tables of tides.", "tables of waves."] {
         assert!(request.contains(part), "{part}: {request}");
     }
@@ -81,26 +81,26 @@ fn skills_are_listed_switched_and_used() {
         .enter("/context")
         .wait_for("A compaction now");
     terminal.enter("Third.").wait_for("Three.");
-    assert!(!desk.last_request().contains("<activated_skill name"), "{}", desk.last_request());
+    assert!(!sandbox.last_request().contains("<activated_skill name"), "{}", sandbox.last_request());
 }
 
 #[test]
 fn a_waiting_skill_is_settled_by_keys() {
-    let desk = Desk::new(["One.", "Two."].map(gemini::text));
-    let mut terminal = begin(&desk);
+    let sandbox = Sandbox::new(["One.", "Two."].map(gemini::text));
+    let mut terminal = begin(&sandbox);
     terminal.enter("/skills inbox").wait_for("Nothing waits.");
-    wait_with(&desk, "release");
+    wait_with(&sandbox, "release");
     terminal.enter("/skills inbox").wait_for("▸ release  new skill, 2026-01-02").send("\r");
     terminal.wait_for("Open the table.").wait_for("procedure: a → b").wait_for("session s1, m2, m3");
     terminal.wait_for("a makes it yours").send("a");
     terminal.wait_for("release counts now").wait_for("Nothing more waits");
     terminal.send("u").wait_for("release waits again").wait_for("▸ release");
-    assert!(!desk.path("home/skills/release").exists());
+    assert!(!sandbox.path("home/skills/release").exists());
     terminal.send("p").wait_for("release counts now").wait_for(".gemini/skills/release").send("\x1b");
     terminal.wait_for("ask, or").enter("Hello.").wait_for("One.");
-    assert!(desk.last_request().contains("Reads tables of release."), "the model knows of it");
+    assert!(sandbox.last_request().contains("Reads tables of release."), "the model knows of it");
     terminal.wait_for("ask, or").send("/rel").wait_for("▸ /release").send("\x15");
-    wait_with(&desk, "other");
+    wait_with(&sandbox, "other");
     terminal
         .wait_for("ask, or")
         .enter("/skills inbox")
@@ -118,16 +118,16 @@ fn a_waiting_skill_is_settled_by_keys() {
         .wait_for("Nothing more waits")
         .send("\x1b");
     terminal.wait_for("ask, or");
-    assert!(!desk.path(&format!("{}/memory/skills/other", project(&desk))).exists());
+    assert!(!sandbox.path(&format!("{}/memory/skills/other", project(&sandbox))).exists());
 }
 
 #[test]
 fn what_cannot_be_accepted_goes_on_waiting() {
-    let desk = Desk::new([]).without("GEMINI_CLI_TRUST_WORKSPACE").set("EDITOR", "false");
-    desk.write("home/skills/tides/SKILL.md", TIDES);
-    let mut terminal = desk.start_with(40, 24, &["-m", "gemini-2.5-flash"]);
+    let sandbox = Sandbox::new([]).without("GEMINI_CLI_TRUST_WORKSPACE").set("EDITOR", "false");
+    sandbox.write("home/skills/tides/SKILL.md", TIDES);
+    let mut terminal = sandbox.start_with(40, 24, &["-m", "gemini-2.5-flash"]);
     terminal.wait_for("ask, or");
-    wait_with(&desk, "tides");
+    wait_with(&sandbox, "tides");
     terminal
         .enter("/skills inbox")
         .wait_for("p the project's")
@@ -136,25 +136,25 @@ fn what_cannot_be_accepted_goes_on_waiting() {
         .wait_for("▸ tides");
     terminal.send("a").wait_for("There is already").wait_for("▸ tides");
     terminal.send("e").wait_for("false ended").wait_for("▸ tides").send("\x1b").wait_for("ask, or");
-    assert_eq!(std::fs::read_to_string(desk.path("home/skills/tides/SKILL.md")).expect("it stays"), TIDES);
-    assert!(!desk.path("work/.gemini/skills").exists());
+    assert_eq!(std::fs::read_to_string(sandbox.path("home/skills/tides/SKILL.md")).expect("it stays"), TIDES);
+    assert!(!sandbox.path("work/.gemini/skills").exists());
 }
 
 #[test]
 fn a_waiting_skill_is_edited_first() {
-    let desk = Desk::new([]).set("EDITOR", "sed -i s/Open/Unfold/");
-    let mut terminal = begin(&desk);
-    wait_with(&desk, "release");
+    let sandbox = Sandbox::new([]).set("EDITOR", "sed -i s/Open/Unfold/");
+    let mut terminal = begin(&sandbox);
+    wait_with(&sandbox, "release");
     terminal.enter("/skills inbox").wait_for("e edits first").send("e").wait_for("release counts now");
-    let text = std::fs::read_to_string(desk.path("home/skills/release/SKILL.md")).expect("it is there");
+    let text = std::fs::read_to_string(sandbox.path("home/skills/release/SKILL.md")).expect("it is there");
     assert!(text.contains("Unfold the table."), "{text}");
 }
 
 #[test]
 fn a_waiting_fact_is_settled_by_keys() {
-    let desk = Desk::new(["One.", "Two."].map(gemini::text)).set("EDITOR", "sed -i s/pnpm/yarn/");
-    let mut terminal = begin(&desk);
-    let memory = wait_with_fact(&desk, "Use pnpm here.");
+    let sandbox = Sandbox::new(["One.", "Two."].map(gemini::text)).set("EDITOR", "sed -i s/pnpm/yarn/");
+    let mut terminal = begin(&sandbox);
+    let memory = wait_with_fact(&sandbox, "Use pnpm here.");
     terminal
         .enter("/memory inbox")
         .wait_for("▸ private  for you, in this project")
@@ -168,7 +168,7 @@ fn a_waiting_fact_is_settled_by_keys() {
         .wait_for("ask, or")
         .wait_for("1 memory file");
     terminal.enter("Hello.").wait_for("One.");
-    assert!(desk.last_request().contains("Use pnpm here."), "it counts at once");
+    assert!(sandbox.last_request().contains("Use pnpm here."), "it counts at once");
     terminal.wait_for("ask, or").enter("/memory inbox undo").wait_for("waits again");
     assert!(!memory.exists());
     terminal
@@ -185,15 +185,16 @@ fn a_waiting_fact_is_settled_by_keys() {
 
 #[test]
 fn without_a_screen_it_is_done_by_words() {
-    let desk = Desk::new([]).set("TERM", "dumb");
-    let mut terminal = desk.start_with(100, 60, &["-m", "gemini-2.5-flash"]);
+    let sandbox = Sandbox::new([]).set("TERM", "dumb");
+    let mut terminal = sandbox.start_with(100, 60, &["-m", "gemini-2.5-flash"]);
     terminal.wait_for("> ");
     // The project is there as soon as the session is.
-    while !desk.path("home/tmp").is_dir() || longhaul_testkit::files_below(&desk.path("home/tmp")).is_empty()
+    while !sandbox.path("home/tmp").is_dir()
+        || longhaul_testkit::files_below(&sandbox.path("home/tmp")).is_empty()
     {
         std::thread::yield_now();
     }
-    wait_with(&desk, "release");
+    wait_with(&sandbox, "release");
     terminal.enter("/skills inbox").wait_for("release (new skill, 2026-01-02").wait_for("accept NAME");
     terminal.enter("/skills inbox show release").wait_for("procedure: a → b");
     terminal.enter("/skills inbox accept release").wait_for("release counts now");
@@ -210,17 +211,17 @@ fn long(topic: &str) -> String {
 
 #[test]
 fn what_instructs_the_model_is_known_after_a_compaction() {
-    let desk = Desk::new([
+    let sandbox = Sandbox::new([
         gemini::text("Read."),
         call("read_file", &json!({"file_path": "sub/x.txt"})),
         gemini::text(&long("parser")),
         gemini::text(&long("lexer")),
     ]);
-    desk.write("home/skills/tides/SKILL.md", TIDES);
-    desk.write("work/GEMINI.md", "Use tabs.\n");
-    desk.write("work/sub/GEMINI.md", "No tests here.\n");
-    desk.write("work/sub/x.txt", "text\n");
-    let mut terminal = desk.start_with(100, 70, &["-m", "gemini-2.5-flash"]);
+    sandbox.write("home/skills/tides/SKILL.md", TIDES);
+    sandbox.write("work/GEMINI.md", "Use tabs.\n");
+    sandbox.write("work/sub/GEMINI.md", "No tests here.\n");
+    sandbox.write("work/sub/x.txt", "text\n");
+    let mut terminal = sandbox.start_with(100, 70, &["-m", "gemini-2.5-flash"]);
     terminal.wait_for("1 memory file").enter("/tides").wait_for("Read.").wait_for("ask, or");
     terminal.enter("Look at sub.").wait_for("parser has step 39").wait_for("ask, or");
     terminal.enter("And the lexer?").wait_for("lexer has step 39").wait_for("ask, or");

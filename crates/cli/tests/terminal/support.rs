@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder to work in, a home beside it, and a provider.
-pub(crate) struct Desk {
+pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
     pub(crate) server: FakeProvider,
     variables: Vec<(String, String)>,
 }
 
-impl Desk {
+impl Sandbox {
     pub(crate) fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         fs::create_dir_all(folder.path().join("work")).expect("made");
@@ -33,10 +33,10 @@ impl Desk {
             ("NO_COLOR".to_string(), "1".to_string()),
             ("TERM".to_string(), "xterm-256color".to_string()),
         ];
-        let desk = Self { folder, server, variables };
+        let sandbox = Self { folder, server, variables };
         // Snapshots without a model, so that replies stay for the conversation.
-        desk.write("home/settings.json", r#"{"longhaul": {"compaction": {"summariser": "offline"}}}"#);
-        desk
+        sandbox.write("home/settings.json", r#"{"longhaul": {"compaction": {"summariser": "offline"}}}"#);
+        sandbox
     }
 
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {

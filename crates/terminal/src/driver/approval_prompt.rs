@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use longhaul_agent::{Approval, ApprovalRequest, Approver, Question};
+use longhaul_agent::{Approval, ApprovalRequest, Approver, UserQuestion};
 use longhaul_tools::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
@@ -61,7 +61,7 @@ impl Approver for ApprovalPrompt {
         })
     }
 
-    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
+    fn answer<'a>(&'a self, question: &'a UserQuestion) -> BoxFuture<'a, Option<String>> {
         Box::pin(async {
             match self.ask(|id| DriverMessage::QuestionAsked(id, question.clone())).await {
                 Some(UserReply::Answer(answer)) => answer,

@@ -67,7 +67,7 @@ impl<S: Services> Driver<S> {
         let cancel = CancellationToken::new();
         let answer =
             self.commands.until_done(run(tool, &args, &progress, &cancel), &cancel, &self.prompt).await;
-        let (output, _) = self.agent.shorten(&call, answer.outcome.text(), answer.left_out, &host);
+        let (output, _) = self.agent.truncate_output(&call, answer.outcome.text(), answer.left_out, &host);
         let note =
             format!("<user_command>\nThe user ran this themselves: {line}\n\n{output}\n</user_command>");
         self.notes.push(Part::text(Origin::Hook, note));

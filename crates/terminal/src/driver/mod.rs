@@ -12,7 +12,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use longhaul_agent::{Agent, AgentError, Event, Host, Spending, TurnEnd};
+use longhaul_agent::{Agent, AgentDeps, AgentError, Event, Spending, TurnEnd};
 use longhaul_compaction::compact_offline;
 use longhaul_conversation::{Message, MessageId, Origin, Part, Role};
 use longhaul_display::text::sentence;
@@ -125,7 +125,7 @@ impl<S: Services> Driver<S> {
 
     fn record_pending(&mut self) -> Result<(), Notice> {
         let events = event_handler(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &events, ..self.services.host() };
+        let host = AgentDeps { events: &events, ..self.services.host() };
         let recorded = self.agent.record_pending(&host);
         recorded.map_err(|AgentError::Session(error)| not_recorded(&error))
     }
@@ -201,7 +201,7 @@ impl<S: Services> Driver<S> {
         let end = {
             let cancel = CancellationToken::new();
             let events = event_handler(&self.messages, &self.services, &self.spent);
-            let host = Host { events: &events, approver: &self.prompt, ..self.services.host() };
+            let host = AgentDeps { events: &events, approver: &self.prompt, ..self.services.host() };
             let turn = self.agent.run_turn_with(parts, &host, &cancel);
             self.commands.until_done(turn, &cancel, &self.prompt).await
         };
@@ -239,7 +239,7 @@ impl<S: Services> Driver<S> {
         let waited = matches!(self.agent.conversation().log().recording(), Recording::Pending(_));
         let cancel = CancellationToken::new();
         let events = event_handler(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &events, approver: &self.prompt, ..self.services.host() };
+        let host = AgentDeps { events: &events, approver: &self.prompt, ..self.services.host() };
         let turn = self.agent.retry_turn(&host, &cancel);
         let ended = self.commands.until_done(turn, &cancel, &self.prompt).await;
         match ended.map_err(|AgentError::Session(error)| not_recorded(&error))? {
@@ -261,7 +261,7 @@ impl<S: Services> Driver<S> {
     async fn compact(&mut self, focus: Option<String>) -> Result<(), Notice> {
         let cancel = CancellationToken::new();
         let events = event_handler(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &events, approver: &self.prompt, ..self.services.host() };
+        let host = AgentDeps { events: &events, approver: &self.prompt, ..self.services.host() };
         let work = self.agent.compact(focus, &host, &cancel);
         let outcome = self.commands.until_done(work, &cancel, &self.prompt).await;
         let outcome = outcome.map_err(|AgentError::Session(error)| not_recorded(&error))?;
@@ -279,7 +279,7 @@ impl<S: Services> Driver<S> {
 
     fn preview(&mut self) -> Result<(), Notice> {
         let conversation = self.agent.conversation();
-        let options = self.agent.options(self.agent.room(), longhaul_compaction::Trigger::Forced);
+        let options = self.agent.compaction_options(longhaul_compaction::Trigger::Forced);
         let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
         self.send(DriverMessage::Page(pages::preview(&outcome)));
         Ok(())
@@ -480,7 +480,7 @@ impl<S: Services> Driver<S> {
     async fn begin_session(&mut self, source: SessionSource) {
         let cancel = CancellationToken::new();
         let events = event_handler(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &events, approver: &self.prompt, ..self.services.host() };
+        let host = AgentDeps { events: &events, approver: &self.prompt, ..self.services.host() };
         if let Err(AgentError::Session(error)) = self.agent.begin_session(source, &host, &cancel).await {
             send(&self.messages, DriverMessage::Notice(not_recorded(&error)));
         }
@@ -559,7 +559,7 @@ fn cost_of<S: Services>(event: &Event, caller: Spender<'_>, services: &S) -> Opt
         Event::Spent { on, consumed } => {
             let caller = match on {
                 Spending::Answer => caller,
-                Spending::Aside { model } => Spender::Aside(model),
+                Spending::SideCall { model } => Spender::Aside(model),
             };
             services.cost(caller, &consumed.usage_with_estimates()?)
         }

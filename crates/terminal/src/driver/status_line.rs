@@ -33,13 +33,13 @@ pub(super) fn status_line(
 
 /// The usage of the context window.
 pub(super) fn meter(agent: &Agent) -> ContextMeter {
-    let budget = agent.options(agent.room(), Trigger::Automatic).budget;
+    let budget = agent.compaction_options(Trigger::Automatic).budget;
     ContextMeter {
         used: agent.used(),
-        room: agent.room(),
+        room: agent.input_limit(),
         threshold: match budget.threshold {
             Threshold::Off => None,
-            threshold => threshold.tokens(agent.room()),
+            threshold => threshold.tokens(agent.input_limit()),
         },
         is_counted: agent.is_counted(),
         parts: parts(agent, &breakdown(agent)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use longhaul_agent::{
-    Agent, Approval, Host, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt,
+    Agent, AgentDeps, Approval, ModelProfile, PromptOptions, SessionContext, Settings, TurnEnd, render_prompt,
 };
 use longhaul_conversation::{
     Part, ResponseEvent, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall, Usage,
@@ -105,7 +105,7 @@ impl TestServices {
             window: self.window,
             output_reserve: None,
         };
-        let surroundings = Surroundings {
+        let surroundings = SessionContext {
             at: now(),
             system: "linux".into(),
             directory: "/app".into(),
@@ -120,8 +120,8 @@ impl TestServices {
 }
 
 impl Services for TestServices {
-    fn host(&self) -> Host<'_> {
-        Host { tools: &self.tools, ..Host::new(self.model.as_ref(), &self.files, &now, &new_id) }
+    fn host(&self) -> AgentDeps<'_> {
+        AgentDeps { tools: &self.tools, ..AgentDeps::new(self.model.as_ref(), &self.files, &now, &new_id) }
     }
 
     fn model(&self) -> String {

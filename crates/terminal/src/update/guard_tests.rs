@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use longhaul_agent::{Approval, Question};
+use longhaul_agent::{Approval, UserQuestion};
 use proptest::prelude::*;
 
 use super::tests::{Harness, always, request};
@@ -207,7 +207,7 @@ fn a_second_step_has_its_own_moment() {
 
 #[test]
 fn what_is_typed_ahead_does_not_answer_the_model_either() {
-    let question = || Question { text: "Push to main?".into(), options: vec!["Yes".into(), "No".into()] };
+    let question = || UserQuestion { text: "Push to main?".into(), options: vec!["Yes".into(), "No".into()] };
     let mut harness = working();
     harness.type_text("and then").receive(DriverMessage::QuestionAsked(PromptId(1), question()));
     type_slowly(after(&mut harness, 0), " stop").press(KeyCode::Enter).check_sent(&[]);

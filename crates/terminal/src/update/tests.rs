@@ -5,7 +5,7 @@ mod screens;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use longhaul_agent::{AlwaysOffer, Approval, ApprovalRequest, Event, Question, ToolEnd, TurnEnd};
+use longhaul_agent::{AlwaysOffer, Approval, ApprovalRequest, Event, ToolEnd, TurnEnd, UserQuestion};
 use longhaul_conversation::{FinishReason, MessageId, TokenCount, ToolCall, ToolStatus};
 use longhaul_display::StyledLine;
 use longhaul_engine::{Event as Compaction, Spend};
@@ -414,7 +414,7 @@ fn arguments_that_are_no_json_are_refused() {
 
 #[test]
 fn questions_are_answered() {
-    let question = Question { text: "Which one?".into(), options: vec!["red".into(), "blue".into()] };
+    let question = UserQuestion { text: "Which one?".into(), options: vec!["red".into(), "blue".into()] };
     let mut harness = Harness::new();
     harness
         .receive(DriverMessage::QuestionAsked(PromptId(2), question.clone()))

@@ -3,7 +3,9 @@
 use longhaul_conversation::{
     Body, Message, Part, Request, ResponseBuilder, ResponseEvent, Role, find_faults, repair,
 };
-use longhaul_wire::{EncodeOptions, SseDecoder, SseTooLong, StreamDecoder, StreamFault, WireFormat, encode_request};
+use longhaul_wire::{
+    EncodeOptions, SseDecoder, SseTooLong, StreamDecoder, StreamFault, WireFormat, encode_request,
+};
 
 pub(crate) const FORMATS: [WireFormat; 3] = [WireFormat::Gemini, WireFormat::OpenAi, WireFormat::Anthropic];
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use longhaul_engine::Files;
 use longhaul_policy::{Policy, Situation, Standing, rule_from_setting};
-use longhaul_session::{Log, NewSession, SessionKind};
+use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_skills::{
     Candidate, Inbox, Indexed, PastSession, SessionDigest, Skills, render_candidates, render_index,
     render_known_skills,

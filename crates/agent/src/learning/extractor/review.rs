@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use longhaul_archive::parse_mark;
+use longhaul_archive::parse_message_number;
 use longhaul_conversation::{Ordinal, Timestamp};
 use longhaul_skills::{
     Inbox, LearnedSkill, MemoryKind, PatchTargets, ProposedFact, Script, Skill, SkillError, SkillTier,
     Skills, parse_manifest,
 };
-use longhaul_tools::{Content, IgnoreFiles, LineRange, Loaded, Roots, load_file};
+use longhaul_tools::{FileContent, IgnoreFiles, LoadedFile, ReadRange, Roots, load_file};
 use longhaul_workspace::Ignoring;
 use serde_json::{Value, json};
 
@@ -83,7 +83,9 @@ impl DraftReview {
     pub(super) fn read_session(&self, args: &ReadSessionArguments) -> Result<String, String> {
         let recorded = self.library.find(&args.session)?;
         let from = match args.from.as_deref().map(str::trim).filter(|from| !from.is_empty()) {
-            Some(from) => Some(parse_mark(from).ok_or_else(|| format!("{from:?} is no mark such as m57."))?),
+            Some(from) => {
+                Some(parse_message_number(from).ok_or_else(|| format!("{from:?} is no mark such as m57."))?)
+            }
             None => None,
         };
         let page = self.library.text(recorded)?.page(from)?;
@@ -289,7 +291,7 @@ impl DraftReview {
         let text = self.library.text(recorded)?;
         let mut found = Vec::new();
         for mark in marks {
-            match parse_mark(mark).filter(|mark| text.has(*mark)) {
+            match parse_message_number(mark).filter(|mark| text.has(*mark)) {
                 Some(mark) => found.push(mark),
                 None => return Err(format!("session {id} has no message {mark:?}")),
             }
@@ -329,7 +331,7 @@ impl DraftReview {
         if !recorded.was_read() {
             return Err(format!("Session {id} was not read."));
         }
-        let near = args.mark.as_deref().and_then(parse_mark);
+        let near = args.mark.as_deref().and_then(parse_message_number);
         let Some(mark) = self.library.text(recorded)?.typed(&quote, near) else {
             return Err(format!(
                 "The user did not type these words in session {id}. Only what the user typed becomes a fact."
@@ -375,12 +377,12 @@ fn read_in(folder: &Path, file: &str) -> Result<String, String> {
     let nothing = Ignoring { git: false, gemini: false, custom: Vec::new() };
     let roots = Roots::new(folder, &[]).map_err(|error| format!("The skill cannot be read: {error}."))?;
     let ignored = IgnoreFiles::load(&roots, &nothing);
-    let range = LineRange { start: None, end: None };
-    let Loaded { content, .. } =
+    let range = ReadRange { start: None, end: None };
+    let LoadedFile { content, .. } =
         load_file(&roots, &ignored, file, range).map_err(|error| format!("{error}."))?;
     match content {
-        Content::Lines(slice) => Ok(slice.text),
-        Content::Media(_) | Content::Nothing(_) => Err(format!("{file:?} is no text, or empty.")),
+        FileContent::Lines(slice) => Ok(slice.text),
+        FileContent::Media(_) | FileContent::Nothing(_) => Err(format!("{file:?} is no text, or empty.")),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use longhaul_conversation::ToolDeclaration;
-use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool, parse_arguments, schema_of};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation, parse_arguments, schema_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -213,7 +213,7 @@ impl Tool for ExtractorTool {
         })
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         let (kind, review, args) = (self.kind, Arc::clone(&self.review), call.args.clone());
         let work = move || match kind {
             ExtractorToolKind::ReadSession => review.read_session(&kind.parse(&args)?),
@@ -224,9 +224,9 @@ impl Tool for ExtractorTool {
         };
         Box::pin(async move {
             match tokio::task::spawn_blocking(work).await {
-                Ok(Ok(text)) => Answer::succeeded(text),
-                Ok(Err(reason)) => Answer::failed(reason),
-                Err(error) => Answer::failed(format!("The tool broke off: {error}.")),
+                Ok(Ok(text)) => ToolAnswer::succeeded(text),
+                Ok(Err(reason)) => ToolAnswer::failed(reason),
+                Err(error) => ToolAnswer::failed(format!("The tool broke off: {error}.")),
             }
         })
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::{Timestamp, replace_bytes, tag_places};
 use longhaul_memory::{Discovery, MemorySettings, Places, Scope, SkipReason, Tier, load_memory, save_target};
 use longhaul_tools::{
-    Answer, Content, IgnoreFiles, LineRange, OnlyFiles, ReadFile, Replace, Roots, Tool, WriteFile, load_file,
+    AllowedFiles, FileContent, IgnoreFiles, ReadFile, ReadRange, Replace, Roots, Tool, ToolAnswer, WriteFile,
+    load_file,
 };
 use longhaul_workspace::{canonical_workspace, create_private_folder};
 
@@ -51,7 +52,7 @@ impl ManagedFiles {
         let global = home.iter().flat_map(|home| settings.names.iter().map(move |name| home.join(name)));
         let places = Places { private: notes.clone(), ..places.clone() };
         let private = notes.as_ref().and_then(|_| save_target(Scope::Project, &places, settings).ok());
-        let only = OnlyFiles {
+        let only = AllowedFiles {
             names: settings.names.iter().map(ToString::to_string).collect(),
             closed: home.iter().chain(&notes).cloned().collect(),
             files: global.chain(private.clone()).collect(),
@@ -119,9 +120,9 @@ impl ManagedFiles {
     /// A file as it is; nothing of one that the manager may not touch, for instance above the workspace.
     fn shown(&self, path: &Path, tier: Tier, ignored: &IgnoreFiles, left: &mut usize) -> Option<String> {
         let name = self.label(path);
-        let range = LineRange { start: None, end: Some(MOST_LINES) };
+        let range = ReadRange { start: None, end: Some(MOST_LINES) };
         let loaded = load_file(&self.roots, ignored, path.to_str()?, range).ok()?;
-        let Content::Lines(slice) = loaded.content else { return None };
+        let FileContent::Lines(slice) = loaded.content else { return None };
         let size = slice.text.chars().count();
         if size > *left {
             return Some(format!(
@@ -151,7 +152,7 @@ impl ManagedFiles {
     }
 
     /// The answer to the main agent: the report of the manager, and the files that really changed.
-    pub(crate) fn conclude(&self, answer: Answer) -> Answer {
+    pub(crate) fn conclude(&self, answer: ToolAnswer) -> ToolAnswer {
         let written = self.written.files();
         let said = answer.outcome.text();
         let said = match said.char_indices().nth(LONGEST_REPORT) {
@@ -164,7 +165,7 @@ impl ManagedFiles {
             names => format!("Changed: {}.", names.join(", ")),
         };
         let outcome = answer.outcome.with_text(format!("{said}\n[{changed}]"));
-        Answer { outcome, ..answer }.touching(written)
+        ToolAnswer { outcome, ..answer }.touching(written)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::{CallId, Timestamp};
 use longhaul_memory::{ContextNames, MemorySettings, Places, WorkFolder};
-use longhaul_tools::{Answer, Call, Outcome, Preview, Tool};
+use longhaul_tools::{Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -108,19 +108,19 @@ impl World {
     }
 }
 
-fn run(tool: &dyn Tool, args: &Value) -> Answer {
+fn run(tool: &dyn Tool, args: &Value) -> ToolAnswer {
     let (id, cancel) = (CallId::from("c"), CancellationToken::new());
     // As in a turn, nothing runs that cannot be previewed.
     if let Err(reason) = tool.preview(args) {
-        return Answer::failed(reason);
+        return ToolAnswer::failed(reason);
     }
-    let call = Call { id: &id, args, progress: &|_| {}, cancel: &cancel };
+    let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel: &cancel };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(tool.run(call))
 }
 
 /// Lets the manager's tools do something to a path.
-fn act(store: &ManagedFiles, deed: u8, path: &str) -> Answer {
+fn act(store: &ManagedFiles, deed: u8, path: &str) -> ToolAnswer {
     let tools = store.tools();
     match deed {
         0 => run(&*tools[0], &json!({"file_path": path})),
@@ -193,9 +193,12 @@ fn without_trust_only_the_home_is_left() {
     assert!(!text.contains("Tests run with") && !text.contains("port 5433"), "{text}");
     for path in ["work/GEMINI.md", "home/tmp/p/memory/MEMORY.md"] {
         let path = world.path(path).display().to_string();
-        assert!((0..4).all(|deed| matches!(act(&store, deed, &path).outcome, Outcome::Failed(_))), "{path}");
+        assert!(
+            (0..4).all(|deed| matches!(act(&store, deed, &path).outcome, ToolOutcome::Failed(_))),
+            "{path}"
+        );
     }
-    assert!(matches!(act(&store, 2, "GEMINI.md").outcome, Outcome::Succeeded(_)));
+    assert!(matches!(act(&store, 2, "GEMINI.md").outcome, ToolOutcome::Succeeded(_)));
     assert!(fs::read_to_string(world.path("home/GEMINI.md")).unwrap().contains("PrEfErs"));
 }
 
@@ -208,7 +211,7 @@ fn check(path: &str, is_reached: bool) {
         let answer = act(&store, deed, &path);
         assert!(!answer.outcome.text().contains(SECRET), "{path}: {answer:?}");
         if deed == 3 {
-            assert_eq!(matches!(answer.outcome, Outcome::Succeeded(_)), is_reached, "{path}: {answer:?}");
+            assert_eq!(matches!(answer.outcome, ToolOutcome::Succeeded(_)), is_reached, "{path}: {answer:?}");
         }
     }
     assert_eq!(world.others(), before, "{path}");
@@ -280,7 +283,7 @@ fn a_link_reaches_no_further() {
     for path in ["a/GEMINI.md", "b/GEMINI.md", "c/GEMINI.md", "d/GEMINI.md", "../home/AGENTS.md"] {
         for deed in 0..4 {
             let answer = act(&store, deed, path);
-            assert!(matches!(answer.outcome, Outcome::Failed(_)), "{path}: {answer:?}");
+            assert!(matches!(answer.outcome, ToolOutcome::Failed(_)), "{path}: {answer:?}");
         }
     }
     assert_eq!(world.others(), before);
@@ -384,24 +387,24 @@ fn changes_are_judged_as_saving_shown_and_free_of_secrets() {
     let world = World::new();
     let store = world.store();
     let tools = store.tools();
-    assert_eq!(tools[0].judged_as(), None);
+    assert_eq!(tools[0].policy_name(), None);
     let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     for (tool, args) in [
         (&tools[1], json!({"file_path": "GEMINI.md", "old_string": "make", "new_string": token})),
         (&tools[2], json!({"file_path": "src/GEMINI.md", "content": format!("The token is {token}\n")})),
     ] {
-        assert_eq!(tool.judged_as(), Some("save_memory"));
+        assert_eq!(tool.policy_name(), Some("save_memory"));
         assert!(tool.preview(&args).unwrap_err().contains("a secret (github)"));
-        assert!(matches!(run(&**tool, &args).outcome, Outcome::Failed(_)));
+        assert!(matches!(run(&**tool, &args).outcome, ToolOutcome::Failed(_)));
     }
     let args = json!({"file_path": "GEMINI.md", "old_string": "make", "new_string": "just"});
     let Ok(Preview::Change { diff, .. }) = tools[1].preview(&args) else { panic!("a change") };
     assert!(diff.contains("-- Tests run with `make`.\n+- Tests run with `just`.\n"), "{diff}");
-    assert!(matches!(run(&*tools[1], &args).outcome, Outcome::Succeeded(_)));
-    let told = store.conclude(Answer::succeeded("Saved. ".repeat(1_000)));
+    assert!(matches!(run(&*tools[1], &args).outcome, ToolOutcome::Succeeded(_)));
+    let told = store.conclude(ToolAnswer::succeeded("Saved. ".repeat(1_000)));
     let text = told.outcome.text();
     assert!(text.chars().count() < 1_100 && text.ends_with("…\n[Changed: GEMINI.md.]"), "{text}");
     assert!(told.touched[0].ends_with("work/GEMINI.md"));
-    let idle = world.store().conclude(Answer::succeeded("Saved."));
+    let idle = world.store().conclude(ToolAnswer::succeeded("Saved."));
     assert_eq!(idle.outcome.text(), "Saved.\n[No memory file was changed.]");
 }

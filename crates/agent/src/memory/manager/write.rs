@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longhaul_conversation::ToolDeclaration;
 use longhaul_memory::SAVE_TOOL;
 use longhaul_redact::has_secret;
-use longhaul_tools::{Answer, BoxFuture, Call, Outcome, Preview, Tool};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome};
 use longhaul_workspace::{Lock, Patience, WorkspaceError};
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ impl GuardedTool {
         }
     }
 
-    async fn change(&self, call: Call<'_>) -> Result<Answer, String> {
+    async fn change(&self, call: ToolInvocation<'_>) -> Result<ToolAnswer, String> {
         let path = match self.plan(call.args)? {
             Preview::Change { path, .. } => path,
             _ => PathBuf::new(),
@@ -78,14 +78,14 @@ impl GuardedTool {
         let (global, cancel) = (self.global.clone(), call.cancel.clone());
         let locking = tokio::task::spawn_blocking(move || lock([global, private]));
         let Some(locks) = cancel.run_until_cancelled(locking).await else {
-            return Ok(Answer::new(Outcome::Cancelled("Nothing was written.".to_string())));
+            return Ok(ToolAnswer::new(ToolOutcome::Cancelled("Nothing was written.".to_string())));
         };
         let _locks = locks
             .map_err(|error| error.to_string())
             .and_then(|locks| locks.map_err(|error| error.to_string()))
             .map_err(|reason| format!("Nothing was written: {reason}."))?;
         let answer = self.tool.run(call).await;
-        if matches!(answer.outcome, Outcome::Succeeded(_)) {
+        if matches!(answer.outcome, ToolOutcome::Succeeded(_)) {
             self.written.add(&answer.touched);
         }
         Ok(answer)
@@ -107,7 +107,7 @@ impl Tool for GuardedTool {
         self.tool.declaration()
     }
 
-    fn judged_as(&self) -> Option<&'static str> {
+    fn policy_name(&self) -> Option<&'static str> {
         Some(SAVE_TOOL)
     }
 
@@ -115,7 +115,7 @@ impl Tool for GuardedTool {
         self.plan(args)
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
-        Box::pin(async move { self.change(call).await.unwrap_or_else(Answer::failed) })
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
+        Box::pin(async move { self.change(call).await.unwrap_or_else(ToolAnswer::failed) })
     }
 }

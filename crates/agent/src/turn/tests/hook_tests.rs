@@ -3,7 +3,7 @@
 use std::fs;
 
 use longhaul_conversation::{FinishReason, ScriptedModel, ScriptedReply, ToolChoice, ToolStatus};
-use longhaul_hooks::{HookEnvironment, HookSettings, Hooks, Scope, parse_hooks};
+use longhaul_hooks::{HookEnvironment, HookScope, HookSettings, Hooks, parse_hooks};
 use serde_json::{Value, json};
 
 use super::tool_tests::{look, results, trial};
@@ -22,7 +22,7 @@ pub(super) fn add_hook(trial: &mut Trial, event: &str, answer: &Value) {
     fs::write(folder.join("answer.json"), answer.to_string()).expect("written");
     let command = format!("cat > {0}/heard.json; cat {0}/answer.json", folder.display());
     let config = json!({event: [{"hooks": [{"type": "command", "command": command}]}]});
-    let (hooks, warnings) = parse_hooks(&config, Scope::User);
+    let (hooks, warnings) = parse_hooks(&config, HookScope::User);
     assert!(warnings.is_empty(), "{warnings:?}");
     let environment = HookEnvironment {
         variables: vec![("PATH".into(), "/usr/bin:/bin".into())],

@@ -8,7 +8,7 @@ use longhaul_conversation::{
     find_faults,
 };
 use longhaul_engine::Event as Compaction;
-use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 
 use super::trial::{Trial, settings, texts};
@@ -120,10 +120,10 @@ impl Tool for Library {
         Ok(Preview::Look("a file".into()))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         let number = call.args["number"].as_u64().unwrap_or_default() as u32;
         let lines = (0..length_of(number))
             .map(|line| format!("pub fn step_{number}_{line}() {{ record({line}); }}\n"));
-        Box::pin(std::future::ready(Answer::succeeded(lines.collect::<String>())))
+        Box::pin(std::future::ready(ToolAnswer::succeeded(lines.collect::<String>())))
     }
 }

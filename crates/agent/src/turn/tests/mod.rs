@@ -17,7 +17,7 @@ mod trial;
 use std::path::Path;
 
 use longhaul_conversation::TokenCount;
-use longhaul_session::FragmentContent;
+use longhaul_formats::FragmentContent;
 
 use self::trial::estimate;
 use super::ask_model::calibrate;

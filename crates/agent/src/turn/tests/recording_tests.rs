@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use longhaul_conversation::{Model, ModelStream, Request, ScriptedModel, ScriptedReply};
-use longhaul_session::Recording;
+use longhaul_sessions::Recording;
 use serde_json::json;
 
 use super::tool_tests::look;

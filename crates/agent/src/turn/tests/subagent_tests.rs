@@ -5,10 +5,11 @@ use longhaul_conversation::{
     FinishReason, Model, ModelError, Part, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
     ToolStatus, Usage, find_faults,
 };
+use longhaul_formats::{Format, read_session};
 use longhaul_policy::{
     Policy, Reach, Situation, Standing, Tier, default_rules, parse_rules, rule_from_setting,
 };
-use longhaul_session::{Format, Log, read_session};
+use longhaul_sessions::Log;
 use serde_json::{Value, json};
 
 use super::tool_tests::{Ran, attended, call, look, results, trial_with_tools};

@@ -7,7 +7,7 @@ use longhaul_conversation::{
     ToolStatus,
 };
 use longhaul_policy::{Policy, PolicyPlaces, Reach, SavedFiles, Situation, Tier, default_rules, parse_rules};
-use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
@@ -50,12 +50,12 @@ impl Tool for Puppet {
         })
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async move {
             self.ran.lock().unwrap_or_else(PoisonError::into_inner).push(call.args.clone());
             if call.args.get("waits").is_some() {
                 call.cancel.cancelled().await;
-                return Answer::new(longhaul_tools::Outcome::Cancelled("Stopped halfway.".into()));
+                return ToolAnswer::new(longhaul_tools::ToolOutcome::Cancelled("Stopped halfway.".into()));
             }
             if call.args.get("meets").is_some() {
                 self.meeting.wait().await;
@@ -63,8 +63,8 @@ impl Tool for Puppet {
             (call.progress)("half");
             let text = call.args.get("says").and_then(Value::as_str).unwrap_or("done");
             match call.args.get("fails") {
-                Some(_) => Answer::failed(text),
-                None => Answer::succeeded(text),
+                Some(_) => ToolAnswer::failed(text),
+                None => ToolAnswer::succeeded(text),
             }
         })
     }

@@ -9,8 +9,9 @@ use longhaul_conversation::{
     Message, Model, Part, Request, ScriptedModel, Timestamp, TokenCount, find_faults,
 };
 use longhaul_engine::Folder;
+use longhaul_formats::Replay;
 use longhaul_hooks::{HookEnvironment, Hooks};
-use longhaul_session::{Log, NewSession, Replay, SessionKind};
+use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_tools::Tool;
 use tokio_util::sync::CancellationToken;
 

@@ -2,16 +2,14 @@
 
 use clap::Args;
 use longhaul_agent::{LoadedSubagents, SubagentDefinition, SubagentModel, SubagentTools};
+use longhaul_app::agent::load_subagents;
+use longhaul_app::environment;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_workspace::Home;
 use serde_json::{Value, json};
 
-use crate::args::Color;
-use crate::commands::memory::surroundings::Surroundings;
-use crate::commands::sessions::report::print_all;
-use crate::environment;
-use crate::equipment::load_subagents;
-use crate::output::{Page, Screen, path_json, print, visible, wrapped};
-use crate::settings::Settings;
+use crate::output::{Color, Page, Screen, path_json, print, print_json, visible, wrapped};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
@@ -22,10 +20,10 @@ pub(crate) struct ListOptions {
 
 pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let home = Home::resolve(&environment::of_process())?;
-    let around = Surroundings::find(settings, &[])?;
-    let loaded = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted());
+    let context = WorkspaceContext::find(settings, &[])?;
+    let loaded = load_subagents(settings, &home, &context.cwd, context.trust.is_trusted());
     if options.json {
-        return print_all(&to_json(&loaded));
+        return print_json(&to_json(&loaded));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     for definition in loaded.subagents.iter() {

@@ -3,9 +3,9 @@
 mod list;
 
 use clap::Subcommand;
+use longhaul_app::settings::Settings;
 
-use crate::args::Color;
-use crate::settings::Settings;
+use crate::output::Color;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {

@@ -2,20 +2,20 @@
 
 use std::time::Instant;
 
+use longhaul_app::models::{Models, compaction_model, priced};
+use longhaul_app::settings::Settings;
 use longhaul_compaction::{Outcome, PlanOptions, Status, Tracker};
-use longhaul_engine::{Event, Files, HostState, Means, State, compact as run_compaction};
+use longhaul_engine::{CompactionDeps, Event, Files, HostState, State, compact as run_compaction};
 use longhaul_formats::Session;
 use longhaul_workspace::WorkspaceError;
 
-use crate::args::Color;
-use crate::models::{ModelOptions, Models, compaction_model, priced};
-use crate::output::{Screen, plural, print_aside, thousands, visible};
+use crate::options::ModelOptions;
+use crate::output::{Color, Screen, plural, print_aside, tell_notes, thousands, visible};
 use crate::running::{Interrupted, until_interrupted};
-use crate::settings::Settings;
 
-/// What is to be compacted.
+/// A session that is to be compacted.
 #[derive(Clone, Copy)]
-pub(super) struct Subject<'a> {
+pub(super) struct CompactionInput<'a> {
     pub(super) session: &'a Session,
     pub(super) tracker: &'a Tracker,
     pub(super) options: &'a PlanOptions,
@@ -23,7 +23,7 @@ pub(super) struct Subject<'a> {
 
 /// Compacts with a model, and tells on standard error how it goes and what it costs.
 pub(super) fn compact(
-    subject: Subject<'_>,
+    input: CompactionInput<'_>,
     options: &ModelOptions,
     settings: &Settings,
     color: Color,
@@ -32,15 +32,15 @@ pub(super) fn compact(
     let tell = |label: String, text: &str| print_aside(&format!("{label} {}\n", visible(text)));
     let warn = |text: &str| tell(screen.warning("warning:"), text);
     let note = |text: &str| tell(screen.faint("note:"), text);
-    let models = Models::load(settings, options.ca_file.as_deref(), color, warn)?;
-    let own = subject.session.info.model();
+    let models = Models::load(settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
+    let own = input.session.info.model();
     let chosen = compaction_model(&models, options.model.as_deref(), own)?;
     let summariser = priced(&chosen);
     let started = Instant::now();
     let host = HostState::default();
-    let means = Means {
+    let means = CompactionDeps {
         summariser: &summariser,
-        files: &Later,
+        files: &UnsavedFiles,
         counter: None,
         pre_compress: None,
         // What the model did not do is among the warnings of the report.
@@ -51,14 +51,14 @@ pub(super) fn compact(
         },
         clock: &|| started.elapsed(),
     };
-    let subject = longhaul_engine::Subject {
-        messages: subject.session.transcript.messages(),
-        tracker: subject.tracker,
+    let input = longhaul_engine::Subject {
+        messages: input.session.transcript.messages(),
+        tracker: input.tracker,
         host: &host,
-        options: subject.options,
+        options: input.options,
     };
     let outcome = until_interrupted(async |cancel| {
-        run_compaction(subject, &settings.engine(), &State::default(), &means, cancel).await
+        run_compaction(input, &settings.engine(), &State::default(), &means, cancel).await
     })?;
     let spend = outcome.account.spend;
     if spend.calls > 0 {
@@ -76,9 +76,9 @@ pub(super) fn compact(
 }
 
 /// Nothing is saved yet: what belongs in files is written with the result.
-struct Later;
+struct UnsavedFiles;
 
-impl Files for Later {
+impl Files for UnsavedFiles {
     fn save(&self, _: &str, _: &str) -> Result<bool, WorkspaceError> {
         Ok(true)
     }

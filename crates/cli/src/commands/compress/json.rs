@@ -8,10 +8,10 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::Compression;
-use crate::commands::sessions::losses;
-use crate::commands::sessions::repair::repair_json;
-use crate::commands::tracked::json as tracked;
-use crate::redaction::Redaction;
+use crate::reports::losses;
+use crate::reports::redaction::redaction_json;
+use crate::reports::repairs::repair_json;
+use crate::reports::tracked::json as tracked;
 
 /// The whole compaction, made as it is written.
 pub(super) struct Object<'c>(pub(super) &'c Compression);
@@ -46,7 +46,7 @@ impl Serialize for Object<'_> {
     }
 }
 
-/// What is still there of what later work may need. Where nothing was compacted away nothing is missing.
+/// The coverage of what later work may need. Where nothing was compacted away nothing is missing.
 fn coverage(coverage: Option<&Coverage>) -> Value {
     let Some(coverage) = coverage else { return json!({"share": 1.0, "kept": 0, "of": 0, "missing": []}) };
     json!({
@@ -88,7 +88,7 @@ fn report(report: &Report, compression: &Compression) -> Value {
         "snapshot_budget": report.snapshot_budget,
         "set_by": set_by.iter().map(|(name, place)| ((*name).to_string(), json!(place)))
             .collect::<serde_json::Map<_, _>>(),
-        "redacted": redaction.as_ref().map(Redaction::json),
+        "redacted": redaction.as_ref().map(redaction_json),
         "messages_before": report.messages_before,
         "messages_after": report.messages_after,
         "pins_kept": report.pins_kept,

@@ -4,16 +4,15 @@ use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
 use anyhow::Context;
+use longhaul_app::sessions::{Redaction, SeenParts};
 use longhaul_compaction::Tracker;
 use longhaul_conversation::Message;
 use longhaul_formats::{Session, read_session_watched};
 
 use crate::input;
-use crate::redaction::Redaction;
-use crate::told::Told;
 
 /// A session to be compacted.
-pub(super) struct Loaded {
+pub(super) struct LoadedSession {
     pub(super) session: Session,
     /// Has seen the whole log: also what its agent compacted away.
     pub(super) tracker: Tracker,
@@ -22,14 +21,14 @@ pub(super) struct Loaded {
 /// Messages that may wait for the tracker before the reader waits for it.
 const MOST_WAITING: usize = 256;
 
-impl Loaded {
+impl LoadedSession {
     /// Reads a session. What is to be redacted is gone before anything looks at it.
     ///
     /// Messages are observed on a second thread while the next ones are read: half of the time at 50 MB.
     pub(super) fn read(file: &Path, mut redaction: Option<&mut Redaction>) -> anyhow::Result<Self> {
         let name = input::display_name(file);
         let source = input::open(file)?;
-        let mut told = Told::default();
+        let mut seen = SeenParts::default();
         let (session, mut tracker) = std::thread::scope(|scope| {
             let (sender, receiver) = sync_channel::<Message>(MOST_WAITING);
             let observer = scope.spawn(move || {
@@ -41,7 +40,7 @@ impl Loaded {
                 if let Some(redaction) = &mut redaction {
                     redaction.change(change);
                 }
-                if let Some(message) = told.news(change) {
+                if let Some(message) = seen.new_parts(change) {
                     // The observer only hangs up when it panics, which is told where it is joined.
                     let _ = sender.send(message.into_owned());
                 }

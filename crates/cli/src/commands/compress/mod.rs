@@ -11,27 +11,26 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::failure::hinted;
+use longhaul_app::models::ContextWindow;
+use longhaul_app::sessions::Redaction;
+use longhaul_app::settings::{Provenance, Settings};
 use longhaul_compaction::{
     Budget, BudgetSettings, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions, Rung, Threshold,
     Tracker, Trigger, compact_prepared, prepare,
 };
-use longhaul_conversation::TokenCount;
-use longhaul_conversation::{Estimate, Estimator};
+use longhaul_conversation::{Estimate, Estimator, TokenCount};
 use longhaul_formats::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 
-use self::load::Loaded;
-use crate::args::{Color, Summariser, parse_share, parse_tokens};
-use crate::commands::sessions::repair::drop_own_answers;
-use crate::commands::sessions::report::{print, print_json, screen};
+use self::load::LoadedSession;
 use crate::destination::{Destination, Existing};
-use crate::failure::hinted;
 use crate::input::display_name;
-use crate::models::ModelOptions;
-use crate::output::with_progress;
-use crate::redaction::Redaction;
-use crate::settings::{Provenance, Settings};
-use crate::window::Window;
+use crate::options::ModelOptions;
+use crate::options::{Summariser, parse_share, parse_tokens};
+use crate::output::{Color, with_progress};
+use crate::reports::repairs::drop_own_answers;
+use crate::reports::written::{print, print_json, screen};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompressOptions {
@@ -76,12 +75,12 @@ pub(crate) struct CompressOptions {
 }
 
 impl CompressOptions {
-    /// Whether a model writes the snapshot.
+    /// Returns true if a model writes the snapshot.
     pub(crate) fn asks_models(&self) -> bool {
         self.summariser == Summariser::Model
     }
 
-    /// Whether a model is named that is not going to be asked.
+    /// Returns true if a model is named that is not going to be asked.
     pub(crate) fn names_idle_model(&self) -> bool {
         self.summariser == Summariser::Offline && !self.model.is_empty()
     }
@@ -93,16 +92,16 @@ struct Compression {
     /// The session as it is now.
     session: Session,
     tracker: Tracker,
-    window: Window,
+    window: ContextWindow,
     outcome: Outcome,
-    /// Where values that are not at their default were set, by the name of the value.
+    /// The places where values were set that are not at their default, by the name of the value.
     set_by: Vec<(&'static str, String)>,
-    /// What was taken out first, if that was asked for.
+    /// The secrets taken out first, if that was asked for.
     redaction: Option<Redaction>,
     /// The session as a file.
     written: WrittenSession,
     destination: Destination,
-    /// Where whole texts were saved that the result only points to.
+    /// The files of whole texts that the result only points to.
     saved: Vec<PathBuf>,
     is_dry_run: bool,
 }
@@ -154,14 +153,15 @@ fn compress(
     color: Color,
 ) -> anyhow::Result<Compression> {
     let mut redaction = options.redact.then(Redaction::default);
-    let Loaded { mut session, tracker } = Loaded::read(&options.file, redaction.as_mut())?;
-    let window = Window::find(options.window, settings, &session.info);
+    let LoadedSession { mut session, tracker } = LoadedSession::read(&options.file, redaction.as_mut())?;
+    let window = ContextWindow::find(options.window, settings, &session.info);
     let plan_options = plan_options(options, settings, &session, window);
     let set_by = set_by(settings, session.info.model());
     // A dry run costs nothing.
     let by_model = match options.summariser {
         Summariser::Model if !options.dry_run => {
-            let subject = by_model::Subject { session: &session, tracker: &tracker, options: &plan_options };
+            let subject =
+                by_model::CompactionInput { session: &session, tracker: &tracker, options: &plan_options };
             Some(by_model::compact(subject, &options.model, settings, color)?)
         }
         _ => None,
@@ -197,7 +197,7 @@ fn plan_options(
     options: &CompressOptions,
     settings: &Settings,
     session: &Session,
-    window: Window,
+    window: ContextWindow,
 ) -> PlanOptions {
     let budget = BudgetSettings {
         threshold: settings.threshold(session.info.model()).map(|(threshold, _)| threshold),
@@ -229,7 +229,7 @@ fn fixed(session: &Session, estimator: &Estimator) -> Fixed {
     }
 }
 
-/// Whether the provider counted tokens and took none of them from a cache.
+/// Returns true if the provider counted tokens and took none of them from a cache.
 fn caches_nothing(info: &SessionInfo) -> bool {
     info.last_usage.is_some_and(|usage| usage.input.is_some() && usage.cached == Some(TokenCount::ZERO))
 }

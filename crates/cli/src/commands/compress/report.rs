@@ -3,12 +3,13 @@
 use longhaul_compaction::{Outcome, Status};
 
 use super::Compression;
-use crate::commands::sessions::{losses, report as writing};
-use crate::commands::tracked::text as tracked;
 use crate::destination::Destination;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
+use crate::reports::redaction::redaction_text;
+use crate::reports::tracked::text as tracked;
+use crate::reports::{losses, written as writing};
 
-/// How many missing anchors, repairs and warnings are listed.
+/// The most missing anchors, repairs and warnings that are listed.
 const LISTED: usize = 5;
 
 /// The whole compaction.
@@ -106,7 +107,7 @@ fn in_words(status: Status) -> &'static str {
     }
 }
 
-/// What a dry run did not do.
+/// The remark on what a dry run did not do.
 fn on_trial(status: Status) -> &'static str {
     match status {
         Status::Compressed => "Would compact",
@@ -152,7 +153,7 @@ fn ledger(page: &mut Page, compression: &Compression) {
 fn redaction(page: &mut Page, compression: &Compression) {
     if let Some(redaction) = &compression.redaction {
         page.gap();
-        redaction.text(&page.screen).lines().for_each(|line| page.line(line));
+        redaction_text(redaction, &page.screen).lines().for_each(|line| page.line(line));
     }
 }
 
@@ -187,7 +188,7 @@ fn warnings(page: &mut Page, compression: &Compression) {
     }
 }
 
-/// Where the result is, and how long it took.
+/// The place of the result, and the time it took.
 fn ending(page: &mut Page, compression: &Compression) {
     let Compression { outcome, written, destination, saved, is_dry_run, .. } = compression;
     page.gap();

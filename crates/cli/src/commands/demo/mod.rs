@@ -14,7 +14,7 @@ use longhaul_terminal::Pace;
 
 use crate::output::Screen;
 
-/// What the scripted model would cost, in money for a million tokens.
+/// The prices of the scripted model, in dollars for a million tokens.
 const PRICES: Prices = Prices { input: 0.30, cached: 0.03, written: 0.30, output: 2.50 };
 
 #[derive(Debug, Args)]

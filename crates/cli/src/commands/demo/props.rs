@@ -1,4 +1,4 @@
-//! What the tools of the demonstration answer: source files, a build log, test runs.
+//! Tool outputs of the demonstration: source files, a build log, test runs.
 
 /// Words that the made-up sources are put together from.
 const NOUNS: [&str; 12] = [
@@ -23,7 +23,7 @@ pub(super) fn listing(paths: &[&str]) -> String {
 
 /// A source file that looks like one.
 pub(super) fn source(path: &str, seed: usize) -> String {
-    let mut text = format!("//! {path}\n\nuse crate::clock::Clock;\nuse crate::money::Cents;\n");
+    let mut text = format!("//! {path}\n\nuse longhaul_app::clock::Clock;\nuse crate::money::Cents;\n");
     for number in 0..5 {
         let noun = NOUNS[(seed * 5 + number * 7) % NOUNS.len()];
         let verb = VERBS[(seed * 3 + number) % VERBS.len()];
@@ -47,7 +47,7 @@ pub(super) fn source(path: &str, seed: usize) -> String {
     text
 }
 
-/// Where a module is used.
+/// The uses of a module.
 pub(super) fn uses(path: &str, seed: usize) -> String {
     let line = |number: usize| {
         let file = NOUNS[(seed + number * 5) % NOUNS.len()];
@@ -60,7 +60,7 @@ pub(super) fn uses(path: &str, seed: usize) -> String {
     format!("Found 3 matches outside of {path}:\n{}", lines.join("\n"))
 }
 
-/// What the carrier's sandbox answers.
+/// The answer of the carrier's sandbox.
 pub(super) fn sandbox_probe() -> String {
     "* Connected to sandbox.carrier.test (127.0.0.1) port 8443\n\
      > GET /v2/ping HTTP/1.1\n\

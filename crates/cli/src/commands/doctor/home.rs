@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use longhaul_app::failure::workspace_hint;
 use longhaul_workspace::{Environment, Home, WorkspaceError, may_write_in};
 
 use super::Diagnosis;
-use crate::failure::workspace_hint;
 
 /// Looks at the home, and returns it if there is a place for it.
 pub(super) fn examine(diagnosis: &mut Diagnosis, environment: &Environment) -> Option<Home> {
@@ -52,7 +52,7 @@ pub(super) fn examine(diagnosis: &mut Diagnosis, environment: &Environment) -> O
     Some(home)
 }
 
-/// Whether others can read or even change what is there.
+/// Checks whether others can read or even change what is there.
 #[cfg(unix)]
 fn privacy(diagnosis: &mut Diagnosis, home: &Home) {
     use std::os::unix::fs::PermissionsExt;

@@ -12,12 +12,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::environment;
+use longhaul_app::settings::UnsupportedKey;
 use longhaul_workspace::Home;
 
-use crate::commands::sessions::report::print_all;
-use crate::environment;
-use crate::output::{Screen, plural, print, with_progress};
-use crate::settings::Unhonoured;
+use crate::output::{Screen, plural, print, print_json, with_progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorOptions {
@@ -34,8 +33,8 @@ struct Diagnosis {
     trusted: Option<bool>,
     findings: Vec<Finding>,
     /// Keys of Gemini CLI that are set and not honoured.
-    unhonoured: Vec<Unhonoured>,
-    /// What is being looked at.
+    unsupported: Vec<UnsupportedKey>,
+    /// The area that is being looked at.
     area: &'static str,
 }
 
@@ -45,11 +44,11 @@ struct Finding {
     area: &'static str,
     state: State,
     what: String,
-    /// What to do about it.
+    /// The hint for it.
     advice: Option<String>,
 }
 
-/// How things stand.
+/// The state of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// As they should.
@@ -97,7 +96,7 @@ impl Diagnosis {
 pub(crate) fn run(options: &DoctorOptions, screen: &Screen) -> anyhow::Result<()> {
     let diagnosis = with_progress(|| "reading sessions".to_string(), || examine(screen));
     if options.json {
-        print_all(&report::json(&diagnosis))?;
+        print_json(&report::json(&diagnosis))?;
     } else {
         print(&report::text(&diagnosis, screen))?;
     }

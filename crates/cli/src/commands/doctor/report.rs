@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Diagnosis, State};
 use crate::output::{Page, Screen, path_json, plural, wrapped};
 
-/// How wide the column of states is, with the space around it.
+/// The width of the column of states, with the space around it.
 const COLUMN: usize = 11;
 
 /// The whole diagnosis: each area with what was found, and what to do beneath it.
@@ -63,7 +63,7 @@ pub(super) fn json(diagnosis: &Diagnosis) -> Value {
         "home": diagnosis.home.as_ref().map(|home| home.display().to_string()),
         "project": diagnosis.project,
         "trusted": diagnosis.trusted,
-        "unhonoured": diagnosis.unhonoured.iter().map(|one| json!({
+        "unhonoured": diagnosis.unsupported.iter().map(|one| json!({
             "key": one.key,
             "file": path_json(&one.place.file),
             "line": one.place.line,

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use longhaul_app::settings::{LoadedSettings, Settings};
+use longhaul_app::settings_files::{SettingsFiles, settings_files};
+use longhaul_app::trust::decide;
 use longhaul_workspace::{Environment, Home};
 
 use super::Diagnosis;
 use crate::output::thousands;
-use crate::settings::{Loaded, Settings, SettingsFiles, settings_files};
-use crate::trust::decide;
 
-/// How many warnings about one file are listed.
+/// The most warnings about one file that are listed.
 const LISTED: usize = 10;
 
 /// Looks at each file on its own, and returns whether the user wants folders to need trust.
@@ -45,10 +46,10 @@ pub(super) fn examine(
 }
 
 fn examine_file(diagnosis: &mut Diagnosis, file: &Path) {
-    let mut loaded = Loaded::default();
+    let mut loaded = LoadedSettings::default();
     let name = file.display();
     match loaded.add_file(file) {
-        Ok(true) if loaded.unhonoured.is_empty() => diagnosis.ok(format!("{name} is valid")),
+        Ok(true) if loaded.unsupported.is_empty() => diagnosis.ok(format!("{name} is valid")),
         Ok(true) => diagnosis.ok(format!("{name} can be read")),
         Ok(false) => diagnosis.ok(format!("{name} is not there: defaults hold")),
         Err(error) => {
@@ -64,7 +65,7 @@ fn examine_file(diagnosis: &mut Diagnosis, file: &Path) {
         let more = thousands((count - LISTED) as u64);
         diagnosis.note(format!("{name}: and {more} more of the kind"), "");
     }
-    for one in &loaded.unhonoured {
+    for one in &loaded.unsupported {
         let place = &one.place;
         match one.restricts {
             Some(asks_for) => diagnosis.problem(
@@ -74,5 +75,5 @@ fn examine_file(diagnosis: &mut Diagnosis, file: &Path) {
             None => diagnosis.note(format!("{place}: {} is not honoured", one.key), ""),
         }
     }
-    diagnosis.unhonoured.append(&mut loaded.unhonoured);
+    diagnosis.unsupported.append(&mut loaded.unsupported);
 }

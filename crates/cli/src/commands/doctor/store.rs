@@ -1,18 +1,18 @@
-//! What is kept in the home: projects, locks and sessions.
+//! Checks of the home: projects, locks and sessions.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use longhaul_app::failure::workspace_hint;
+use longhaul_app::strays;
 use longhaul_formats::{Event, ReadError, read};
 use longhaul_skills::Inbox;
 use longhaul_workspace::{HeldLock, Home, LockedBy, Projects, held_locks};
 
 use super::Diagnosis;
-use crate::failure::workspace_hint;
 use crate::output::{plural, thousands};
-use crate::strays;
 
-/// How many files with something wrong are listed.
+/// The most files with something wrong that are listed.
 const LISTED: usize = 10;
 
 /// The id of the current folder, and the registry that knows it.
@@ -51,7 +51,7 @@ pub(super) fn project(diagnosis: &mut Diagnosis, home: &Home, cwd: &Path) {
     }
 }
 
-/// Who works on what.
+/// Checks the locks: which process works on what.
 pub(super) fn locks(diagnosis: &mut Diagnosis, home: &Home) {
     let projects = folders_in(&home.tmp());
     let inside =
@@ -131,7 +131,7 @@ pub(super) fn sessions(diagnosis: &mut Diagnosis, home: &Home) {
     }
 }
 
-/// What is torn in a session that can be read, if anything.
+/// The damage in a session that can be read, if any.
 fn examine_session(file: &Path) -> Result<Option<String>, ReadError> {
     let mut first = None;
     let info = read(File::open(file)?, &mut |event| {
@@ -166,7 +166,7 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     entries(folder, Path::is_dir)
 }
 
-/// What is in a folder, in order. One that is not there, or may not be read, is taken for empty: the home was examined.
+/// The entries of a folder, in order. One that is not there, or may not be read, is taken for empty: the home was examined.
 fn entries(folder: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut wanted: Vec<PathBuf> = entries.filter(|path| is_wanted(path)).collect();

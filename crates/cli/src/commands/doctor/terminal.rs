@@ -1,4 +1,4 @@
-//! What the output is shown on.
+//! Checks of the terminal.
 
 use std::io::IsTerminal;
 

@@ -1,13 +1,13 @@
-//! Whether the current folder is trusted, and who says so.
+//! Checks of the current folder's trust.
 
 use std::path::Path;
 
+use longhaul_app::failure::workspace_hint;
+use longhaul_app::settings::Settings;
+use longhaul_app::trust::{because, decide};
 use longhaul_workspace::{Environment, Home, Trust, TrustedFolders, WorkspaceError};
 
 use super::Diagnosis;
-use crate::failure::workspace_hint;
-use crate::settings::Settings;
-use crate::trust::{because, decide};
 
 /// Asks the rules about the current folder.
 pub(super) fn examine(

@@ -3,48 +3,48 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use longhaul_app::models::{ChosenModel, Models, compaction_model, priced};
+use longhaul_app::runtime::runtime;
+use longhaul_app::settings::Settings;
 use longhaul_compaction::{Compaction, CutReason, Plan, PlanOptions, Planner, Rung, Tracker};
-use longhaul_conversation::{Estimator, Weights};
-use longhaul_conversation::{Message, Origin, Part, Role, SpendMeter, TokenCount};
+use longhaul_conversation::{Estimator, Message, Origin, Part, Role, SpendMeter, TokenCount, Weights};
 use longhaul_engine::{HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
 use longhaul_eval::{CompactionTask, Compactor, Method, offline};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::Color;
-use crate::models::{Chosen, ModelOptions, Models, compaction_model, priced};
-use crate::output::{Screen, plural, print_aside, thousands, visible};
-use crate::running::{Interrupted, runtime, watch};
-use crate::settings::Settings;
+use crate::options::ModelOptions;
+use crate::output::{Color, Screen, plural, print_aside, tell_notes, thousands, visible};
+use crate::running::{Interrupted, watch};
 
 /// A model that is asked again and again, and what that costs.
-pub(super) struct Asked(Arc<Shared>);
+pub(super) struct ModelUnderTest(Arc<Shared>);
 
 struct Shared {
     runtime: Runtime,
-    chosen: Chosen,
+    chosen: ChosenModel,
     verify: Verify,
     cancel: CancellationToken,
     account: Mutex<Account>,
     color: Color,
 }
 
-/// What came of asking.
+/// The cost and failures of asking.
 #[derive(Default)]
 struct Account {
     spend: Spend,
-    /// How often there was no summary, and why the last time.
+    /// The number of times there was no summary; the reason is that of the last.
     failures: usize,
     reason: String,
 }
 
-impl Asked {
+impl ModelUnderTest {
     pub(super) fn new(options: &ModelOptions, settings: &Settings, color: Color) -> anyhow::Result<Self> {
         let warn = |text: &str| {
             let label = Screen::of_stderr(color).warning("warning:");
             print_aside(&format!("{label} {}\n", visible(text)));
         };
-        let models = Models::load(settings, options.ca_file.as_deref(), color, warn)?;
+        let models = Models::load(settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
         let chosen = compaction_model(&models, options.model.as_deref(), None)?;
         let (runtime, cancel) = (runtime()?, CancellationToken::new());
         {
@@ -59,7 +59,7 @@ impl Asked {
     /// The method under test.
     pub(super) fn method(&self) -> Method {
         let shared = self.0.clone();
-        Method::new("longhaul-model", move || ByModel {
+        Method::new("longhaul-model", move || ModelCompactor {
             shared: shared.clone(),
             tracker: Tracker::default(),
             offline: offline().open(),
@@ -70,7 +70,7 @@ impl Asked {
         self.0.cancel.is_cancelled()
     }
 
-    /// What was spent so far, in a few words.
+    /// The spend so far, in a few words.
     pub(super) fn spent(&self) -> String {
         let Account { spend, .. } = *self.0.account();
         let calls = plural(spend.calls as usize, "call", "calls");
@@ -104,17 +104,17 @@ impl Shared {
 }
 
 /// Follows one session.
-struct ByModel {
+struct ModelCompactor {
     shared: Arc<Shared>,
     tracker: Tracker,
     /// Takes over where the model fails.
     offline: Box<dyn Compactor>,
 }
 
-/// What the model answers to a snapshot where the tail goes on with the user.
+/// The model's answer to a snapshot where the tail goes on with the user.
 const ACKNOWLEDGED: &str = "Understood; I will go on from this state.";
 
-impl Compactor for ByModel {
+impl Compactor for ModelCompactor {
     fn observe(&mut self, message: &Message) {
         self.tracker.observe(message);
         self.offline.observe(message);
@@ -133,8 +133,8 @@ impl Compactor for ByModel {
     }
 }
 
-impl ByModel {
-    /// What the model writes, if it does.
+impl ModelCompactor {
+    /// The snapshot that the model writes, if it does.
     fn snapshot(&self, task: &CompactionTask<'_>) -> Option<String> {
         let shared = &*self.shared;
         // Tokens are characters / 4 here, whatever the characters are.

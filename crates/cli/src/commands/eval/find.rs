@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// How the names of session files end.
+/// Extensions of session files.
 const ENDINGS: [&str; 4] = ["jsonl", "json", "traj", "md"];
 /// Folders that hold no sessions and much else.
 const PASSED_OVER: [&str; 2] = [".git", "node_modules"];

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::failure::hinted;
 use longhaul_conversation::TokenCount;
 use longhaul_eval::{
     Class, EvalSession, Method, SessionReport, Settings, baselines, evaluate, offline, to_json,
@@ -16,13 +17,11 @@ use longhaul_eval::{
 use longhaul_formats::read_session;
 use serde_json::{Value, json};
 
-use self::by_model::Asked;
-use crate::args::{Color, Summariser, parse_tokens};
-use crate::commands::sessions::report::print_all;
-use crate::failure::hinted;
+use self::by_model::ModelUnderTest;
 use crate::input;
-use crate::models::ModelOptions;
-use crate::output::{Screen, print, thousands, with_progress};
+use crate::options::ModelOptions;
+use crate::options::{Summariser, parse_tokens};
+use crate::output::{Color, Screen, print, print_json, thousands, with_progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalOptions {
@@ -52,18 +51,18 @@ pub(crate) struct EvalOptions {
 }
 
 impl EvalOptions {
-    /// Whether a model writes the snapshot.
+    /// Returns true if a model writes the snapshot.
     pub(crate) fn asks_models(&self) -> bool {
         self.summariser == Summariser::Model
     }
 
-    /// Whether a model is named that is not going to be asked.
+    /// Returns true if a model is named that is not going to be asked.
     pub(crate) fn names_idle_model(&self) -> bool {
         self.summariser == Summariser::Offline && !self.model.is_empty()
     }
 }
 
-/// What came of all files.
+/// The results of all files.
 #[derive(Default)]
 struct Evaluation {
     budgets: Vec<TokenCount>,
@@ -80,12 +79,12 @@ struct Skipped {
 /// Evaluates the sessions and prints what was measured.
 pub(crate) fn run(
     options: &EvalOptions,
-    load_settings: impl FnOnce() -> anyhow::Result<crate::settings::Settings>,
+    load_settings: impl FnOnce() -> anyhow::Result<longhaul_app::settings::Settings>,
     color: Color,
 ) -> anyhow::Result<()> {
     let asked = match options.summariser {
         Summariser::Offline => None,
-        Summariser::Model => Some(Asked::new(&options.model, &load_settings()?, color)?),
+        Summariser::Model => Some(ModelUnderTest::new(&options.model, &load_settings()?, color)?),
     };
     let evaluation = evaluate_all(options, asked.as_ref());
     if let Some(asked) = &asked {
@@ -96,12 +95,12 @@ pub(crate) fn run(
         return Err(nothing_evaluated(&evaluation.skipped));
     }
     match options.json {
-        true => print_all(&object(&evaluation)),
+        true => print_json(&object(&evaluation)),
         false => print(&report::text(&evaluation, options.sessions, screen)),
     }
 }
 
-fn evaluate_all(options: &EvalOptions, asked: Option<&Asked>) -> Evaluation {
+fn evaluate_all(options: &EvalOptions, asked: Option<&ModelUnderTest>) -> Evaluation {
     let mut settings = Settings::default();
     if asked.is_some() {
         // Each budget costs dozens of calls.
@@ -113,7 +112,7 @@ fn evaluate_all(options: &EvalOptions, asked: Option<&Asked>) -> Evaluation {
         settings.budgets.dedup();
     }
     let mut methods = vec![offline()];
-    methods.extend(asked.map(Asked::method));
+    methods.extend(asked.map(ModelUnderTest::method));
     if !options.only {
         methods.extend(baselines());
     }

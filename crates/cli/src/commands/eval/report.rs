@@ -6,9 +6,9 @@ use longhaul_eval::{Cell, Class, Defects, EvalSummary, Figures, Measure, Session
 use super::Evaluation;
 use crate::output::{Page, Screen, bar, fit, pad, pad_left, plural, thousands};
 
-/// How many skipped files are listed.
+/// The most skipped files that are listed.
 const LISTED: usize = 10;
-/// How wide the names of methods are.
+/// The width of the names of methods.
 const METHOD: usize = 15;
 /// The least room for a bar.
 const SHORTEST_BAR: usize = 10;
@@ -24,7 +24,7 @@ const fn column(name: &'static str, width: usize, measure: Measure) -> Column {
     Column { name, width, measure }
 }
 
-/// What is shown of one compaction.
+/// The columns of one compaction.
 const ONCE: [Column; 6] = [
     column("recall", 7, Measure::Recall),
     column("ground", 7, Measure::Grounded),
@@ -34,14 +34,14 @@ const ONCE: [Column; 6] = [
     column("plant", 6, Measure::Planted),
 ];
 
-/// What is shown too where it was measured and there is room.
+/// The columns that are shown, too, where they were measured and there is room.
 const ALSO: [Column; 3] = [
     column("answers", 8, Measure::Answers),
     column("memory", 7, Measure::Remembered),
     column("uncued", 7, Measure::PlantedUncued),
 ];
 
-/// What is shown of a chain of compactions.
+/// The columns of a chain of compactions.
 const CHAIN: [Column; 10] = [
     column("recall", 6, Measure::LogRecall),
     column("ground", 7, Measure::LogGrounded),
@@ -55,7 +55,7 @@ const CHAIN: [Column; 10] = [
     column("plant", 6, Measure::FilesPlanted),
 ];
 
-/// How wide the tokens added and the time are.
+/// The width of the tokens added and the time.
 const EFFORT: usize = 6 + 7;
 
 /// The whole evaluation.
@@ -155,7 +155,7 @@ fn percent(figures: &Figures, measure: Measure) -> String {
     figures.share(measure).map_or_else(|| "–".to_string(), |share| format!("{:.1}", share * 100.0))
 }
 
-/// What went wrong, method by method.
+/// The defects, method by method.
 fn defects(page: &mut Page, summary: &EvalSummary) {
     let mut lines = Vec::new();
     for cell in &summary.cells {

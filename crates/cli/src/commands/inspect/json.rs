@@ -4,7 +4,7 @@ use longhaul_conversation::{MessageId, Ordinal, Usage};
 use serde_json::{Value, json};
 
 use super::Inspection;
-use crate::commands::tracked::json as tracked;
+use crate::reports::tracked::json as tracked;
 
 /// The whole inspection.
 pub(super) fn object(inspection: &Inspection) -> Value {

@@ -3,42 +3,60 @@
 mod json;
 mod report;
 
+use std::path::PathBuf;
+
 use anyhow::Context;
+use clap::Args;
+use longhaul_app::models::ContextWindow;
+use longhaul_app::sessions::SeenParts;
+use longhaul_app::settings::Settings;
 use longhaul_compaction::{Breakdown, Survey, Threshold};
 use longhaul_conversation::{Change, Message, TokenCount};
 use longhaul_directives::{Asks, Pins};
 use longhaul_formats::{Event, SessionInfo, Warning, read};
 use longhaul_ledger::Ledger;
 
-use crate::args::InspectOptions;
-use crate::commands::sessions::report::print_all;
 use crate::input;
-use crate::output::{Screen, print};
-use crate::settings::Settings;
-use crate::told::Told;
-use crate::window::Window;
+use crate::options::parse_tokens;
+use crate::output::{Screen, print, print_json};
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectOptions {
+    /// The session: a file of any known format, - for standard input, or a session of this folder: latest, its number in
+    /// `sessions list`, or its id.
+    pub(crate) file: PathBuf,
+    /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
+    pub(crate) window: Option<TokenCount>,
+    /// Counts also what the agent compacted away or took back.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Everything that is shown about a session, whatever the form.
 struct Inspection {
     name: String,
     info: SessionInfo,
     breakdown: Breakdown,
-    work: Work,
-    side: Side,
+    work: TrackedWork,
+    side: SideChains,
     warnings: Vec<Warning>,
-    window: Window,
-    threshold: Limit,
+    window: ContextWindow,
+    threshold: CompactionThreshold,
 }
 
 /// From which size on the session would be compacted.
-struct Limit {
+struct CompactionThreshold {
     /// Nothing if that is off.
     tokens: Option<TokenCount>,
-    /// Where it was set, if anywhere.
+    /// The place where it was set, if anywhere.
     set_by: Option<String>,
 }
 
-impl Limit {
+impl CompactionThreshold {
     fn find(settings: &Settings, model: Option<&str>, window: TokenCount) -> Self {
         let (threshold, set_by) = settings.threshold(model).unzip();
         let set_by = set_by.map(|provenance| provenance.to_string());
@@ -48,20 +66,20 @@ impl Limit {
 
 /// Conversations of sub-agents, in figures.
 #[derive(Default)]
-struct Side {
+struct SideChains {
     chains: std::collections::BTreeSet<String>,
     messages: usize,
 }
 
-/// What the user wants and what was done, over all that ever happened: also what was compacted away or taken back.
+/// Rules, requests and work, over all that ever happened: also what was compacted away or taken back.
 #[derive(Default)]
-struct Work {
+struct TrackedWork {
     pins: Pins,
     asks: Asks,
     ledger: Ledger,
 }
 
-impl Work {
+impl TrackedWork {
     fn observe(&mut self, message: &Message) {
         self.pins.observe(message);
         self.asks.observe(message);
@@ -73,7 +91,7 @@ impl Work {
 pub(crate) fn run(options: &InspectOptions, settings: &Settings, screen: &Screen) -> anyhow::Result<()> {
     let inspection = inspect(options, settings)?;
     match options.json {
-        true => print_all(&json::object(&inspection)),
+        true => print_json(&json::object(&inspection)),
         false => print(&report::text(&inspection, screen)),
     }
 }
@@ -82,12 +100,12 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     let name = input::display_name(&options.file);
     let source = input::open(&options.file)?;
     let mut survey = Survey::new(settings.estimator());
-    let (mut told, mut work) = (Told::default(), Work::default());
-    let mut side = Side::default();
+    let (mut seen, mut work) = (SeenParts::default(), TrackedWork::default());
+    let mut side = SideChains::default();
     let mut warnings = Vec::new();
     let info = read(source, &mut |event| match event {
         Event::Change(change) => {
-            if let Some(message) = told.news(&change) {
+            if let Some(message) = seen.new_parts(&change) {
                 work.observe(&message);
             }
             if !(options.all && matches!(change, Change::Restart | Change::RewindTo(_))) {
@@ -103,7 +121,7 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     .with_context(|| format!("could not read {name}"))?;
     let breakdown = survey.breakdown(&info.system, &info.tools);
     work.ledger.learn_root(info.directory.as_deref().unwrap_or_default());
-    let window = Window::find(options.window, settings, &info);
-    let threshold = Limit::find(settings, info.model(), window.size);
+    let window = ContextWindow::find(options.window, settings, &info);
+    let threshold = CompactionThreshold::find(settings, info.model(), window.size);
     Ok(Inspection { name, info, breakdown, work, side, warnings, window, threshold })
 }

@@ -6,14 +6,14 @@ use longhaul_conversation::{FaultKind, PairingFault, TokenCount};
 use longhaul_formats::Format;
 
 use super::Inspection;
-use crate::commands::tracked::text as tracked;
 use crate::output::{
     Page, Screen, bar, fit, pad, pad_left, percent, plural, span, sparkline, thousands, visible,
 };
+use crate::reports::tracked::text as tracked;
 
-/// How many tools, files, messages and turns are listed.
+/// The most tools, files, messages and turns that are listed.
 const LISTED: usize = 10;
-/// How many faults of one kind, and how many warnings, are listed one by one.
+/// The most faults of one kind, and warnings, that are listed one by one.
 const EXAMPLES: usize = 5;
 
 /// The whole inspection.

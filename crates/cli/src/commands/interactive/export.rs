@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use longhaul_agent::Agent;
+use longhaul_app::failure::hinted;
 use longhaul_conversation::{Body, Message, Origin, Part, Role};
 use longhaul_workspace::{Creation, create_private_atomically};
-
-use crate::failure::hinted;
 
 /// Longer outputs of tools are cut in Markdown.
 const MOST_OUTPUT: usize = 4_000;

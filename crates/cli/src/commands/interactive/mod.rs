@@ -11,24 +11,25 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use anyhow::Context;
+use longhaul_app::agent::{HelperModels, write_notes_on_previous};
+use longhaul_app::environment;
+use longhaul_app::extraction::learn_in_background;
+use longhaul_app::failure::hint_for;
+use longhaul_app::models::Models;
+use longhaul_app::project::Project;
+use longhaul_app::sessions::{self, FoundSession};
+use longhaul_app::settings::Settings;
 use longhaul_display::text::sentence;
-use longhaul_terminal::{ExitReason, Notice, NoticeSender, Options, Surface};
+use longhaul_terminal::{Notice, NoticeSender, Options, Surface};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
-use self::services::Desk;
-use super::talk::TalkOptions;
-use super::talk::open::{self, Found};
-use crate::args::Color;
-use crate::environment;
-use crate::equipment::{Aids, write_notes_on_previous};
-use crate::extraction::learn_in_background;
-use crate::failure;
-use crate::models::Models;
-use crate::output::{Screen, thousands};
-use crate::project::Project;
-use crate::review::editor;
-use crate::settings::Settings;
+use self::services::TerminalServices;
+use crate::editor::editor;
+use crate::input;
+use crate::options::TalkOptions;
+use crate::output::{Color, Screen, thousands};
+use crate::running::exit_code;
 use crate::trust::ask_at_start;
 
 /// Talks with a person at a terminal until they leave.
@@ -48,11 +49,15 @@ pub(crate) fn run(
         teller.get().into_iter().for_each(|voice| voice.send(Notice::info(text)));
     });
     let warnings = std::cell::RefCell::new(Vec::new());
-    let models = Models::load_telling(settings, options.ca_file.as_deref(), tell, |text| {
+    let models = Models::load(settings, options.ca_file.as_deref(), tell, |text| {
         warnings.borrow_mut().push(Notice::warning(text));
     })?;
-    let found = options.resume.as_deref().map(|given| open::find(given, options.fork)).transpose()?;
-    let session_model = found.as_ref().and_then(Found::model);
+    let found = options
+        .resume
+        .as_deref()
+        .map(|given| sessions::find(given, options.fork, &input::showing_progress))
+        .transpose()?;
+    let session_model = found.as_ref().and_then(FoundSession::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     if chosen.is_window_assumed {
         let window = thousands(chosen.window.0);
@@ -60,7 +65,7 @@ pub(crate) fn run(
         greeting.push(Notice::warning(text).with_hint("State it in longhaul.windows."));
     }
     let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
-    let aids = Aids::load(&models, settings, &chosen, named, |text| {
+    let helpers = HelperModels::load(&models, settings, &chosen, named, |text| {
         warnings.borrow_mut().push(Notice::warning(text));
     });
     greeting.extend(warnings.take());
@@ -74,13 +79,14 @@ pub(crate) fn run(
         editor: editor().unwrap_or_else(|| "vi".to_string()),
         greeting,
     };
-    let resumed = found.as_ref().and_then(Found::id);
+    let resumed = found.as_ref().and_then(FoundSession::id);
     let (learner, own_home) = ((chosen.http.clone(), chosen.profile()), home.clone());
     let (providers, own) = (models.providers().clone(), chosen.provider().to_string());
     let is_own_model = |model: &str| providers.provider_of(model) == Some(&own);
     let start = |speaker: &NoticeSender| {
         voice.set(speaker.clone()).ok();
-        Desk::begin(options, settings, home, models, (chosen, aids), found).map_err(|error| told(&error))
+        TerminalServices::begin(options, settings, home, models, (chosen, helpers), found)
+            .map_err(|error| error_notice(&error))
     };
     let over = CancellationToken::new();
     let ended = thread::scope(|scope| {
@@ -98,18 +104,6 @@ pub(crate) fn run(
         ended
     });
     Ok(exit_code(ended.context("the terminal cannot be used")?))
-}
-
-/// The exit code for how it ended.
-pub(super) fn exit_code(ended: ExitReason) -> ExitCode {
-    match ended {
-        ExitReason::Left => ExitCode::SUCCESS,
-        ExitReason::Failed => ExitCode::FAILURE,
-        // As shells tell it.
-        ExitReason::Signal(signal) => {
-            ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)))
-        }
-    }
 }
 
 /// Writes notes on the session before, if there are none yet. Nobody waits for it, no model is asked, and where it cannot be
@@ -140,9 +134,9 @@ fn short_name(folder: &Path, user_home: Option<&Path>) -> String {
 }
 
 /// An error in the words of the screen.
-fn told(error: &anyhow::Error) -> Notice {
+fn error_notice(error: &anyhow::Error) -> Notice {
     let notice = Notice::error(sentence(&format!("{error:#}")));
-    match failure::hint_for(error) {
+    match hint_for(error) {
         Some(hint) => notice.with_hint(sentence(&hint)),
         None => notice,
     }

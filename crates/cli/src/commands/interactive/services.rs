@@ -1,11 +1,20 @@
-//! What the screen cannot do itself: models, sessions, memory, trust.
+//! Services for the terminal: models, sessions, memory, trust.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use anyhow::anyhow;
 use longhaul_agent::{Agent, AgentDeps, SessionMemory};
+use longhaul_app::agent::{AgentResources, Attendance, HelperModels};
+use longhaul_app::clock::now;
+use longhaul_app::failure::hinted;
+use longhaul_app::memory;
+use longhaul_app::models::{ChosenModel, Models, explained};
+use longhaul_app::project::Project;
+use longhaul_app::sessions::{self, FoundSession};
+use longhaul_app::settings::{Settings, load_here};
+use longhaul_app::{environment, trust};
 use longhaul_conversation::Usage;
-use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
 use longhaul_terminal::{
     InboxItem, InboxKind, Notice, OpenedSession, Page, ReviewDecision, Services, SessionChoice, SkillChoice,
@@ -14,128 +23,61 @@ use longhaul_terminal::{
 use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Trust};
 
-use super::{export, skills, told, waiting};
-use crate::clock::{ago, now};
-use crate::commands;
-use crate::commands::memory::placing;
-use crate::commands::sessions::import::new_id;
-use crate::commands::talk::open::{self, Found};
-use crate::commands::talk::{TalkOptions, compose, system};
-use crate::equipment::{Aids, Attendance, Equipment, SubagentModels};
-use crate::failure::hinted;
-use crate::models::{Chosen, Models, Snapshots, explained};
-use crate::output::plural;
-use crate::project::Project;
-use crate::settings::Settings;
-use crate::{environment, trust};
+use super::{error_notice, export, skills, waiting};
+use crate::options::TalkOptions;
+use crate::output::{ago, plural};
 
-/// Everything that turns are carried out with.
-pub(super) struct Desk<'s> {
-    options: &'s TalkOptions,
-    settings: &'s Settings,
-    home: Home,
-    models: Models<'s>,
-    chosen: Chosen,
-    aids: Aids,
-    snapshots: Snapshots,
-    equipment: Equipment,
-    subagent_models: SubagentModels,
-    running: Box<dyn Fn() -> Vec<HostJob> + Send + Sync>,
-    calibration: CalibrationFile,
-    telemetry: Option<std::path::PathBuf>,
-    files: Folder,
-    system: String,
+/// The services that the terminal asks of the program.
+pub(super) struct TerminalServices<'s> {
+    deps: AgentResources<'s>,
     memory: (Places, MemorySettings),
     /// The session that is open.
     session: String,
 }
 
-impl<'s> Desk<'s> {
+impl<'s> TerminalServices<'s> {
     /// Gets everything ready, and a session: the one that was found, or a new one.
     pub(super) fn begin(
-        options: &'s TalkOptions,
+        options: &TalkOptions,
         settings: &'s Settings,
         home: Home,
         models: Models<'s>,
-        (chosen, aids): (Chosen, Aids),
-        found: Option<Found>,
+        parts: (ChosenModel, HelperModels),
+        found: Option<FoundSession>,
     ) -> anyhow::Result<(Self, OpenedSession)> {
-        let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
-        let (system, refused) = system_prompt(&equipment)?;
-        let mut notices: Vec<Notice> = refused.iter().map(Notice::warning).collect();
-        let warnings = std::cell::RefCell::new(Vec::new());
-        let snapshots = compose::snapshots(&models, settings, &chosen, |text| {
-            warnings.borrow_mut().push(Notice::warning(text));
-        });
-        notices.extend(warnings.into_inner());
-        notices.extend(equipment.notes.iter().map(Notice::info));
-        notices.extend(equipment.warnings.iter().map(Notice::warning));
+        let (work, attendance) = (options.work.to_agent_options(), Attendance::Attended);
+        let warnings = Warnings::default();
+        let (deps, memory) =
+            AgentResources::load(work, settings, home, attendance, models, parts, |text| warnings.add(text))?;
+        let mut notices = warnings.into_notices();
+        notices.extend(deps.toolkit.notes.iter().map(Notice::info));
+        notices.extend(deps.toolkit.warnings.iter().map(Notice::warning));
         let opened = match found {
             Some(found) => found.open()?,
-            None => open::begin()?,
+            None => sessions::begin()?,
         };
-        let jobs = equipment.jobs.clone();
-        let running = Box::new(move || {
-            let jobs = jobs.running().into_iter();
-            jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
-        });
-        let subagent_models = SubagentModels::choose(&models, equipment.definitions());
-        let mut desk = Self {
-            options,
-            aids,
-            subagent_models,
-            settings,
-            calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
-            telemetry: settings.telemetry_file(home.root()),
-            files: Folder::new(opened.project.home.root()),
-            home,
-            models,
-            chosen,
-            snapshots,
-            equipment,
-            running,
-            system,
-            memory: (memory.places().clone(), memory.settings().clone()),
-            session: String::new(),
-        };
-        let mut opened = desk.agent(opened, memory);
+        let places = (memory.places().clone(), memory.settings().clone());
+        let mut services = Self { deps, memory: places, session: String::new() };
+        let mut opened = services.agent(opened, memory);
         notices.append(&mut opened.notices);
-        Ok((desk, OpenedSession { notices, ..opened }))
+        Ok((services, OpenedSession { notices, ..opened }))
     }
 
     /// The agent for a session.
-    fn agent(&mut self, opened: open::Opened, mut memory: SessionMemory) -> OpenedSession {
-        memory.keep_private_in(opened.project.home.memory());
-        // What another session follows is its own affair, and stands in its log.
-        self.equipment.active_skills.forget();
-        let place = open::surroundings(&opened.project, &self.equipment.folders, self.settings);
-        let permissions = &mut self.equipment.permissions;
-        permissions.saved.project = Some(opened.project.home.saved_policy());
+    fn agent(&mut self, opened: sessions::OpenSession, memory: SessionMemory) -> OpenedSession {
         // What was always allowed or taken back since the start counts as it stands now.
-        if self.options.work.policy().is_empty() {
-            permissions.reload_saved();
-        }
-        let settings = compose::agent_settings(
-            &self.options.work,
-            self.settings,
-            &self.equipment,
-            &self.chosen,
-            &self.calibration,
-            self.system.clone(),
-            place,
-        );
-        self.session = opened.id;
-        self.files = Folder::new(opened.project.home.root());
+        self.deps.reload_saved_rules(opened.project.home.saved_policy());
+        self.session = opened.id.clone();
         let notes = opened.notes.iter().map(Notice::info);
         let notices = notes.chain(opened.warnings.iter().map(Notice::warning)).collect();
-        OpenedSession { agent: Agent::on(opened.log, settings).with_memory(memory), notices }
+        OpenedSession { agent: self.deps.open_agent(opened, memory), notices }
     }
 
     fn try_open(&mut self, session: &str) -> anyhow::Result<OpenedSession> {
-        let found = open::find(Path::new(session), false)?;
+        let found = sessions::find(Path::new(session), false, &sessions::without_progress)?;
         // A session goes on with its own model, where that can still be asked.
-        if let Some(chosen) = found.model().and_then(|model| self.models.choose(&model).ok()) {
-            self.take_model(chosen);
+        if let Some(chosen) = found.model().and_then(|model| self.deps.models.choose(&model).ok()) {
+            self.deps.take_model(chosen, |_| {});
         }
         let (places, settings) = self.memory.clone();
         let memory = SessionMemory::load(places, settings, now());
@@ -143,28 +85,17 @@ impl<'s> Desk<'s> {
         Ok(self.agent(opened, memory))
     }
 
-    fn take_model(&mut self, chosen: Chosen) -> Vec<Notice> {
-        let warnings = std::cell::RefCell::new(Vec::new());
-        self.snapshots = compose::snapshots(&self.models, self.settings, &chosen, |text| {
-            warnings.borrow_mut().push(Notice::warning(text));
-        });
-        self.chosen = chosen;
-        warnings.into_inner()
-    }
-
     /// Looks for skills again, and lets the model know of them; tells what is new and what is gone.
     fn try_reload_skills(&mut self, agent: &mut Agent) -> anyhow::Result<String> {
-        let before = skills::names(&self.equipment);
-        let settings = waiting::current_settings(&self.home)?;
-        self.equipment.reload_skills(&self.options.work, &settings, &self.home)?;
-        self.system = system_prompt(&self.equipment)?.0;
-        agent.settings_mut().system = self.system.clone();
-        Ok(skills::difference(&before, &skills::names(&self.equipment)))
+        let before = skills::names(&self.deps.toolkit);
+        let settings = load_here()?.settings;
+        self.deps.reload_skills(agent, &settings)?;
+        Ok(skills::difference(&before, &skills::names(&self.deps.toolkit)))
     }
 
     fn try_switch_skill(&mut self, agent: &mut Agent, name: &str, on: bool) -> anyhow::Result<String> {
-        let desk = commands::skills::Desk::find(waiting::current_settings(&self.home)?)?;
-        let switched = if on { desk.switch_on(name, None)? } else { desk.switch_off(name, None)? };
+        let library = longhaul_app::skills::SkillLibrary::find(load_here()?.settings)?;
+        let switched = if on { library.switch_on(name, None)? } else { library.switch_off(name, None)? };
         self.try_reload_skills(agent)?;
         Ok(switched.in_words())
     }
@@ -186,7 +117,7 @@ impl<'s> Desk<'s> {
         };
         let private = Project::find()?.map(|project| project.home.memory());
         let places = Places { private: private.or_else(|| places.private.clone()), ..places.clone() };
-        let saved = placing::save(&fact, scope, &places, settings)?;
+        let saved = memory::save(&fact, scope, &places, settings)?;
         Ok(format!("{saved} ({})", saved.path.display()))
     }
 
@@ -213,9 +144,9 @@ impl<'s> Desk<'s> {
     fn trust_page(&self) -> anyhow::Result<Page> {
         let folder = std::env::current_dir()?;
         let environment = environment::of_process();
-        let loaded = Settings::load(Some(&self.home), Path::new(""), &environment)?;
-        let trust = trust::decide(&folder, Some(&self.home), &environment, loaded.needs_trust)?;
-        let file = self.home.trusted_folders().display().to_string();
+        let loaded = Settings::load(Some(&self.deps.home), Path::new(""), &environment)?;
+        let trust = trust::decide(&folder, Some(&self.deps.home), &environment, loaded.needs_trust)?;
+        let file = self.deps.home.trusted_folders().display().to_string();
         let (state, reason) = match &trust {
             Trust::Trusted(decider) => ("is trusted", trust::because(decider, &file)),
             Trust::Untrusted(decider) => ("is not trusted", trust::because(decider, &file)),
@@ -229,7 +160,7 @@ impl<'s> Desk<'s> {
             );
             page.aside("`longhaul trust add` trusts it; it shows first what that activates.");
         }
-        let review = Settings::load(Some(&self.home), &folder, &environment)?.review;
+        let review = Settings::load(Some(&self.deps.home), &folder, &environment)?.review;
         if !review.changes.is_empty() {
             page.text(
                 "Changed since it was trusted, and suspended until you confirm it with `longhaul trust add`:",
@@ -240,95 +171,72 @@ impl<'s> Desk<'s> {
     }
 }
 
-/// The system prompt for a model that works with this, and what the user should know about it.
-fn system_prompt(equipment: &Equipment) -> anyhow::Result<(String, Option<String>)> {
-    let user_home = environment::of_process().user_home;
-    let variable = |name: &str| std::env::var(name).ok();
-    let is_trusted = equipment.permissions.situation.is_trusted;
-    system::prompt(variable, user_home.as_deref(), is_trusted, equipment.prompt_options())
-}
-
-impl Services for Desk<'_> {
+impl Services for TerminalServices<'_> {
     fn host(&self) -> AgentDeps<'_> {
-        AgentDeps {
-            summariser: &self.snapshots,
-            counter: Some(&self.chosen),
-            telemetry: self.telemetry.as_deref(),
-            calibration: Some(&self.calibration),
-            tools: &self.equipment.tools,
-            subagents: &self.equipment.subagents,
-            manager: self.equipment.manager.as_ref(),
-            models: Some(&self.subagent_models),
-            hooks: Some(self.equipment.hook_points()),
-            jobs: self.running.as_ref(),
-            skills: Some(&self.equipment.active_skills),
-            ..self.aids.join(&self.chosen, AgentDeps::new(&self.chosen.http, &self.files, &now, &new_id))
-        }
+        self.deps.host()
     }
 
     fn model(&self) -> String {
-        self.chosen.full_name.clone()
+        self.deps.model.full_name.clone()
     }
 
     fn models(&self) -> Vec<String> {
-        self.models.known()
+        self.deps.models.known()
     }
 
     fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice> {
-        let chosen = self.models.choose(name).map_err(|error| told(&explained(error)))?;
-        let settings = agent.settings_mut();
-        settings.model = chosen.profile();
-        settings.budget = compose::budget(self.settings, &chosen);
-        settings.estimator = compose::estimator(self.settings, &self.calibration, &chosen);
-        Ok(self.take_model(chosen))
+        let chosen = self.deps.models.choose(name).map_err(|error| error_notice(&explained(error)))?;
+        let warnings = Warnings::default();
+        self.deps.switch_model(agent, chosen, |text| warnings.add(text));
+        Ok(warnings.into_notices())
     }
 
     fn cost(&self, caller: Spender<'_>, usage: &Usage) -> Option<f64> {
         match caller {
-            Spender::Conversation => self.chosen.cost(usage),
-            Spender::Subagent(name) => self.subagent_models.cost(name, usage, &self.chosen),
-            Spender::Aside(model) => self.aids.asked(model, &self.chosen)?.cost(usage),
+            Spender::Conversation => self.deps.model.cost(usage),
+            Spender::Subagent(name) => self.deps.subagent_models.cost(name, usage, &self.deps.model),
+            Spender::Aside(model) => self.deps.helpers.asked(model, &self.deps.model)?.cost(usage),
         }
     }
 
     fn sessions(&self) -> Result<Vec<SessionChoice>, Notice> {
-        self.try_sessions().map_err(|error| told(&error))
+        self.try_sessions().map_err(|error| error_notice(&error))
     }
 
     fn open(&mut self, session: &str) -> Result<OpenedSession, Notice> {
-        self.try_open(session).map_err(|error| told(&error))
+        self.try_open(session).map_err(|error| error_notice(&error))
     }
 
     fn export(&self, agent: &Agent, to: Option<&str>) -> Result<String, Notice> {
-        export::write(agent, to).map_err(|error| told(&error))
+        export::write(agent, to).map_err(|error| error_notice(&error))
     }
 
     fn add_memory(&mut self, fact: &str) -> Result<String, Notice> {
-        self.try_add_memory(fact).map_err(|error| told(&error))
+        self.try_add_memory(fact).map_err(|error| error_notice(&error))
     }
 
     fn skills(&self) -> Vec<SkillChoice> {
-        skills::choices(&self.equipment)
+        skills::choices(&self.deps.toolkit)
     }
 
     fn skill_list(&self, all: bool) -> Page {
-        skills::list(&self.equipment, all)
+        skills::list(&self.deps.toolkit, all)
     }
 
     fn skill(&self, name: &str) -> Result<Page, Notice> {
-        skills::show(&self.equipment, name).map_err(|error| told(&error))
+        skills::show(&self.deps.toolkit, name).map_err(|error| error_notice(&error))
     }
 
     fn switch_skill(&mut self, agent: &mut Agent, name: &str, on: bool) -> Result<String, Notice> {
-        self.try_switch_skill(agent, name, on).map_err(|error| told(&error))
+        self.try_switch_skill(agent, name, on).map_err(|error| error_notice(&error))
     }
 
     fn reload_skills(&mut self, agent: &mut Agent) -> Result<String, Notice> {
-        self.try_reload_skills(agent).map_err(|error| told(&error))
+        self.try_reload_skills(agent).map_err(|error| error_notice(&error))
     }
 
     fn inbox(&self, inbox: InboxKind) -> Result<Vec<InboxItem>, Notice> {
-        waiting::items(inbox, &self.home).map_err(|error| told(&error))
+        waiting::items(inbox).map_err(|error| error_notice(&error))
     }
 
     fn review(
@@ -337,10 +245,10 @@ impl Services for Desk<'_> {
         inbox: InboxKind,
         review: &ReviewDecision,
     ) -> Result<Notice, Notice> {
-        let settled = waiting::settle(inbox, review, &self.home).map_err(|error| told(&error));
+        let settled = waiting::settle(inbox, review).map_err(|error| error_notice(&error));
         if inbox == InboxKind::Skills {
             // It counts at once, also where something else was ended than was asked for.
-            self.try_reload_skills(agent).map_err(|error| told(&error))?;
+            self.try_reload_skills(agent).map_err(|error| error_notice(&error))?;
         }
         settled
     }
@@ -351,7 +259,7 @@ impl Services for Desk<'_> {
 
     fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()> {
         Box::pin(async {
-            self.equipment.jobs.stop_all().await;
+            self.deps.toolkit.jobs.stop_all().await;
             // Who has said nothing leaves nothing behind.
             if agent.conversation().log().replay().said().is_empty() {
                 std::fs::remove_file(agent.conversation().log().path()).ok();
@@ -360,7 +268,21 @@ impl Services for Desk<'_> {
     }
 }
 
-/// What is to be remembered, and where it holds if that stands before it.
+/// Warnings as they come, for the terminal.
+#[derive(Default)]
+struct Warnings(RefCell<Vec<Notice>>);
+
+impl Warnings {
+    fn add(&self, text: &str) {
+        self.0.borrow_mut().push(Notice::warning(text));
+    }
+
+    fn into_notices(self) -> Vec<Notice> {
+        self.0.into_inner()
+    }
+}
+
+/// Splits a fact from the scope that may stand before it.
 fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Scope>, &'t str)> {
     let text = text.trim_start();
     let argument = |name: &str| {
@@ -376,7 +298,7 @@ fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Sco
         };
     }
     match argument("--folder") {
-        Some((folder, rest)) => Ok((Some(placing::folder(Path::new(folder), places)?), rest)),
+        Some((folder, rest)) => Ok((Some(memory::folder(Path::new(folder), places)?), rest)),
         None => Ok((None, text)),
     }
 }

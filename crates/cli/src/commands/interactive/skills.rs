@@ -1,31 +1,31 @@
 //! The skills of a session, as the terminal shows them.
 
 use anyhow::anyhow;
+use longhaul_app::agent::Toolkit;
+use longhaul_app::failure::hinted;
 use longhaul_skills::{OverriddenSkill, Skill, SkillTier, load_activation};
 use longhaul_terminal::{Page, Row, SkillChoice};
 
-use crate::equipment::Equipment;
-use crate::failure::hinted;
 use crate::output::plural;
 
 /// The skills that were found.
-pub(super) fn choices(equipment: &Equipment) -> Vec<SkillChoice> {
+pub(super) fn choices(toolkit: &Toolkit) -> Vec<SkillChoice> {
     let choice = |skill: &Skill| SkillChoice {
         name: skill.name.to_string(),
         description: skill.description.clone(),
         is_enabled: skill.is_enabled,
         is_builtin: skill.tier == SkillTier::Builtin,
     };
-    equipment.skills().found.iter().map(choice).collect()
+    toolkit.skills().found.iter().map(choice).collect()
 }
 
 /// The names of those that count, without those that are always there.
-pub(super) fn names(equipment: &Equipment) -> Vec<String> {
-    let others = equipment.skills().enabled().filter(|skill| skill.tier != SkillTier::Builtin);
+pub(super) fn names(toolkit: &Toolkit) -> Vec<String> {
+    let others = toolkit.skills().enabled().filter(|skill| skill.tier != SkillTier::Builtin);
     others.map(|skill| skill.name.to_string()).collect()
 }
 
-/// What a reload brought, in a sentence.
+/// The changes of a reload, in a sentence.
 pub(super) fn difference(before: &[String], after: &[String]) -> String {
     let missing = |some: &[String], others: &[String]| {
         some.iter().filter(|name| !others.contains(name)).cloned().collect::<Vec<_>>().join(", ")
@@ -43,15 +43,15 @@ pub(super) fn difference(before: &[String], after: &[String]) -> String {
 }
 
 /// The skills that count; or all that were found, with what is wrong.
-pub(super) fn list(equipment: &Equipment, all: bool) -> Page {
-    let skills = equipment.skills();
+pub(super) fn list(toolkit: &Toolkit, all: bool) -> Page {
+    let skills = toolkit.skills();
     let shown: Vec<&Skill> =
         skills.found.iter().filter(|skill| all || skill.tier != SkillTier::Builtin).collect();
     let mut page = match shown.len() {
         0 => Page::new("There are no skills here."),
         count => Page::new(plural(count, "skill", "skills")),
     };
-    let active = equipment.active_skills.names();
+    let active = toolkit.active_skills.names();
     for skill in shown {
         let mut marks = vec![skill.tier.describe()];
         marks.extend((!skill.is_enabled).then_some("off"));
@@ -77,9 +77,9 @@ pub(super) fn list(equipment: &Equipment, all: bool) -> Page {
 }
 
 /// A skill, as the model reads it.
-pub(super) fn show(equipment: &Equipment, name: &str) -> anyhow::Result<Page> {
+pub(super) fn show(toolkit: &Toolkit, name: &str) -> anyhow::Result<Page> {
     let unknown = || hinted(anyhow!("there is no skill {name:?}"), "/skills lists them");
-    let skill = equipment.skills().get(name).ok_or_else(unknown)?;
+    let skill = toolkit.skills().get(name).ok_or_else(unknown)?;
     let activation = load_activation(skill)?;
     let mut page = Page::new(skill.name.as_str());
     page.text(skill.description.as_str());

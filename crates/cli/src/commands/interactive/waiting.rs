@@ -1,41 +1,30 @@
-//! What waits in the inboxes, as the terminal shows and settles it.
+//! Proposals of the inboxes, as the terminal shows and settles them.
 
 use std::path::PathBuf;
 
 use anyhow::anyhow;
+use longhaul_app::failure::hinted;
+use longhaul_app::memory::{MemoryInbox, diff_of};
+use longhaul_app::settings::load_here;
+use longhaul_app::skills::{ProposalDetails, SkillLibrary, SkillProposal, SkillScope};
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_skills::{MemoryKind, WaitingPatch};
 use longhaul_terminal::{AcceptScope, InboxItem, InboxKind, Notice, Page, ReviewDecision, Row};
-use longhaul_workspace::Home;
 use serde_json::Value;
 
-use crate::commands::memory::surroundings::Surroundings;
-use crate::commands::memory::waiting::{MemoryInbox, diff_of};
-use crate::commands::skills::Desk;
-use crate::commands::skills::inbox::{taken_back_words, undone_words};
-use crate::commands::skills::scope::Scope;
-use crate::commands::skills::waiting::{Shown, Waiting};
-use crate::environment;
-use crate::failure::hinted;
 use crate::output::plural;
-use crate::review::evidence_lines;
-use crate::settings::Settings;
+use crate::reports::inbox::{evidence_lines, taken_back_words, undone_words};
 
-/// The settings as they are now, which a command may have changed since the program began.
-pub(super) fn current_settings(home: &Home) -> anyhow::Result<Settings> {
-    let cwd = std::env::current_dir().unwrap_or_default();
-    Ok(Settings::load(Some(home), &cwd, &environment::of_process())?.settings)
-}
-
-/// What waits.
-pub(super) fn items(inbox: InboxKind, home: &Home) -> anyhow::Result<Vec<InboxItem>> {
-    let settings = current_settings(home)?;
+/// The proposals of an inbox.
+pub(super) fn items(inbox: InboxKind) -> anyhow::Result<Vec<InboxItem>> {
+    let settings = load_here()?.settings;
     match inbox {
         InboxKind::Skills => {
-            let desk = Desk::find(settings)?;
-            desk.waiting()?.iter().map(|waiting| skill_item(&desk, waiting)).collect()
+            let library = SkillLibrary::find(settings)?;
+            library.proposals()?.iter().map(|waiting| skill_item(&library, waiting)).collect()
         }
         InboxKind::Memory => {
-            let Some(memory) = MemoryInbox::find(Surroundings::find(&settings, &[])?)? else {
+            let Some(memory) = MemoryInbox::find(WorkspaceContext::find(&settings, &[])?)? else {
                 return Ok(Vec::new());
             };
             let mut items = Vec::new();
@@ -50,11 +39,11 @@ pub(super) fn items(inbox: InboxKind, home: &Home) -> anyhow::Result<Vec<InboxIt
     }
 }
 
-fn skill_item(desk: &Desk, waiting: &Waiting) -> anyhow::Result<InboxItem> {
+fn skill_item(library: &SkillLibrary, waiting: &SkillProposal) -> anyhow::Result<InboxItem> {
     let mut page = Page::new(format!("{} ({})", waiting.name(), waiting.kind()));
-    match desk.look_into(waiting) {
-        Ok(Shown { text, files, twin, diff }) => {
-            if let Waiting::Skill(skill) = waiting {
+    match library.details(waiting) {
+        Ok(ProposalDetails { text, files, twin, diff }) => {
+            if let SkillProposal::Skill(skill) = waiting {
                 let body = skill.manifest.as_ref().map_or(text.as_str(), |manifest| manifest.body.as_str());
                 page.text(waiting.about());
                 page.heading("Instructions");
@@ -80,15 +69,15 @@ fn skill_item(desk: &Desk, waiting: &Waiting) -> anyhow::Result<InboxItem> {
         problem: waiting.problem().map(str::to_string),
         page,
         files: vec![waiting.file()],
-        has_scope: matches!(waiting, Waiting::Skill(_)),
+        has_scope: matches!(waiting, SkillProposal::Skill(_)),
     })
 }
 
 /// A change goes by the name of its file: a new skill may have the other one.
-fn shown_name(waiting: &Waiting) -> String {
+fn shown_name(waiting: &SkillProposal) -> String {
     match waiting {
-        Waiting::Skill(skill) => skill.name.clone(),
-        Waiting::Update(update) => format!("{}.patch", update.name),
+        SkillProposal::Skill(skill) => skill.name.clone(),
+        SkillProposal::Update(update) => format!("{}.patch", update.name),
     }
 }
 
@@ -134,18 +123,18 @@ fn push_rest(page: &mut Page, problem: Option<&str>, evidence: &[Value]) {
 }
 
 /// Settles what waits; tells what became of it.
-pub(super) fn settle(inbox: InboxKind, review: &ReviewDecision, home: &Home) -> anyhow::Result<Notice> {
-    let settings = current_settings(home)?;
+pub(super) fn settle(inbox: InboxKind, review: &ReviewDecision) -> anyhow::Result<Notice> {
+    let settings = load_here()?.settings;
     match inbox {
-        InboxKind::Skills => settle_skill(review, &Desk::find(settings)?),
+        InboxKind::Skills => settle_skill(review, &SkillLibrary::find(settings)?),
         InboxKind::Memory => {
-            let memory = MemoryInbox::find(Surroundings::find(&settings, &[])?)?;
+            let memory = MemoryInbox::find(WorkspaceContext::find(&settings, &[])?)?;
             settle_memory(review, &memory.ok_or_else(|| anyhow!("nothing waits here"))?)
         }
     }
 }
 
-fn settle_skill(review: &ReviewDecision, desk: &Desk) -> anyhow::Result<Notice> {
+fn settle_skill(review: &ReviewDecision, library: &SkillLibrary) -> anyhow::Result<Notice> {
     let counts = |name: &str, written: &[PathBuf]| {
         let text = format!("{name} counts now: {}", shown(written));
         Notice::good(text).with_hint("/skills inbox undo takes it back.")
@@ -153,20 +142,20 @@ fn settle_skill(review: &ReviewDecision, desk: &Desk) -> anyhow::Result<Notice> 
     Ok(match review {
         ReviewDecision::Accept { name, scope } => {
             let scope = match scope {
-                AcceptScope::User => Scope::User,
-                AcceptScope::Project => Scope::Workspace,
+                AcceptScope::User => SkillScope::User,
+                AcceptScope::Project => SkillScope::Workspace,
             };
-            counts(name, &desk.accept_waiting(name, scope)?)
+            counts(name, &library.accept_proposal(name, scope)?)
         }
         ReviewDecision::AcceptEdited { name } => {
-            desk.recount_waiting(&desk.find_waiting(name)?)?;
-            counts(name, &desk.accept_waiting(name, Scope::User)?)
+            library.recount_proposal(&library.find_proposal(name)?)?;
+            counts(name, &library.accept_proposal(name, SkillScope::User)?)
         }
         ReviewDecision::Dismiss { name } => {
-            desk.dismiss_waiting(name)?;
+            library.dismiss_proposal(name)?;
             Notice::good(format!("{name} is gone, and is not proposed again."))
         }
-        ReviewDecision::Undo => Notice::good(undone_words(&desk.undo_waiting()?)),
+        ReviewDecision::Undo => Notice::good(undone_words(&library.undo_acceptance()?)),
     })
 }
 

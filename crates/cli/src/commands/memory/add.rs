@@ -4,17 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use longhaul_app::failure::hinted;
+use longhaul_app::memory::{folder, save};
+use longhaul_app::project::Project;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{Change, Fact, MemoryError, Remembered, Saved, Scope};
 use serde_json::{Value, json};
 
-use super::placing::{Placed, folder, save};
-use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::failure::hinted;
-use crate::output::{Screen, path_json, visible};
-use crate::project::Project;
-use crate::settings::Settings;
+use super::placing::Placed;
+use crate::output::{Color, Screen, path_json, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {
@@ -43,24 +42,24 @@ enum ScopeArgument {
 
 pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let fact = Fact::parse(&options.text.join(" ")).map_err(told)?;
-    let mut around = Surroundings::find(settings, &[])?;
+    let mut context = WorkspaceContext::find(settings, &[])?;
     let placed = match (options.scope, &options.folder) {
         (Some(ScopeArgument::Global), _) => Placed::stated(Scope::Global),
         (Some(ScopeArgument::Project), _) => Placed::stated(Scope::Project),
-        (None, Some(named)) => Placed::stated(folder(named, &around.places)?),
-        (None, None) => Placed::find(&fact, &around.places)?,
+        (None, Some(named)) => Placed::stated(folder(named, &context.places)?),
+        (None, None) => Placed::find(&fact, &context.places)?,
     };
     if placed.scope == Scope::Project {
         // The first thing that is remembered gives the project its place.
         let (project, notes) = Project::find_or_begin()?;
-        around.places.private = Some(project.home.memory());
+        context.places.private = Some(project.home.memory());
         for note in notes {
             eprintln!("{} {}", Screen::of_stderr(color).warning("warning:"), visible(&note));
         }
     }
-    let saved = save(&fact, placed.scope.clone(), &around.places, &around.settings).map_err(told)?;
+    let saved = save(&fact, placed.scope.clone(), &context.places, &context.settings).map_err(told)?;
     if options.json {
-        return print_all(&json(&saved, &placed));
+        return print_json(&json(&saved, &placed));
     }
     let mut text = visible(&saved.to_string()) + "\n";
     if let Change::Added { line, .. } = saved.change {

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use longhaul_app::settings::Settings;
 use longhaul_memory::{Import, ImportFormat, ImportOutcome, estimate_tokens, load_with_imports};
 use serde_json::json;
 
 use super::report::imports_json;
-use crate::commands::sessions::report::print_all;
-use crate::output::{path_json, visible};
-use crate::settings::Settings;
+use crate::output::{path_json, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportsOptions {
@@ -45,7 +44,7 @@ pub(super) fn run(options: &ImportsOptions, settings: &Settings) -> anyhow::Resu
     let imported = load_with_imports(&file, &memory)
         .with_context(|| format!("could not read {}", options.file.display()))?;
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "file": path_json(&file),
             "format": if memory.import_format == ImportFormat::Flat { "flat" } else { "tree" },

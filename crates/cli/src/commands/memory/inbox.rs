@@ -4,18 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
+use longhaul_app::failure::hinted;
+use longhaul_app::memory::{MemoryInbox, diff_of, failure};
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_skills::{MemoryKind, SkillError, WaitingPatch};
 use serde_json::{Value, json};
 
-use super::surroundings::Surroundings;
-use super::waiting::{MemoryInbox, diff_of, failure};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::commands::skills::inbox::taken_back_words;
-use crate::failure::hinted;
-use crate::output::{Page, Screen, path_json, plural, print, visible, visible_text};
-use crate::review::{edit, evidence_lines};
-use crate::settings::Settings;
+use crate::editor::edit;
+use crate::output::{Color, Page, Screen, path_json, plural, print, print_json, visible, visible_text};
+use crate::reports::inbox::{evidence_lines, taken_back_words};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -86,7 +84,7 @@ impl From<Kind> for MemoryKind {
 }
 
 pub(super) fn run(args: &InboxArgs, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let inbox = MemoryInbox::find(Surroundings::find(settings, &[])?)?;
+    let inbox = MemoryInbox::find(WorkspaceContext::find(settings, &[])?)?;
     let inbox = inbox.as_ref();
     match &args.command {
         None => list(&args.list, &MemoryKind::ALL, inbox, color),
@@ -110,7 +108,7 @@ fn list(
     }
     if options.json {
         let patches: Vec<Value> = waiting.iter().map(|(kind, patch)| patch_json(*kind, patch)).collect();
-        return print_all(&json!({"schema": 1, "patches": patches}));
+        return print_json(&json!({"schema": 1, "patches": patches}));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if waiting.is_empty() {
@@ -160,7 +158,7 @@ fn accept(options: &AcceptOptions, inbox: Option<&MemoryInbox>) -> anyhow::Resul
     if options.json {
         let failed =
             applied.failed.iter().map(|(file, reason)| json!({"file": path_json(file), "reason": reason}));
-        print_all(&json!({
+        print_json(&json!({
             "schema": 1,
             "kind": kind.name(),
             "changed": applied.changed.iter().map(|path| path_json(path)).collect::<Vec<_>>(),
@@ -189,7 +187,7 @@ fn dismiss(options: &KindOptions, inbox: Option<&MemoryInbox>) -> anyhow::Result
     let kind = MemoryKind::from(options.kind);
     let gone = inbox.map(|inbox| inbox.dismiss(kind)).transpose()?.unwrap_or_default();
     if options.output.json {
-        return print_all(&json!({"schema": 1, "kind": kind.name(), "dismissed": gone}));
+        return print_json(&json!({"schema": 1, "kind": kind.name(), "dismissed": gone}));
     }
     print(&format!("{} removed.\n", plural(gone, "patch", "patches")))
 }
@@ -198,7 +196,7 @@ fn undo(options: &ListOptions, inbox: Option<&MemoryInbox>) -> anyhow::Result<()
     let nothing = || failure(SkillError::NotUndone { reason: "nothing was accepted here yet".into() });
     let undone = inbox.ok_or_else(nothing)?.undo()?;
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "patches": undone.patches,
             "restored": undone.restored.iter().map(|path| path_json(path)).collect::<Vec<_>>(),

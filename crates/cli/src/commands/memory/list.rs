@@ -1,14 +1,12 @@
 //! `longhaul memory list`: the memory files in use.
 
 use clap::Args;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{Memory, load_memory};
 
 use super::report::{memory_json, notices_text, skipped_text};
-use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, pad, pad_left, thousands, visible};
-use crate::settings::Settings;
+use crate::output::{Color, Page, Screen, pad, pad_left, print_json, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
@@ -18,18 +16,18 @@ pub(crate) struct ListOptions {
 }
 
 pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings, &[])?;
-    let memory = load_memory(&around.places, &around.settings);
+    let context = WorkspaceContext::find(settings, &[])?;
+    let memory = load_memory(&context.places, &context.settings);
     if options.json {
-        return print_all(&memory_json(&memory, &around));
+        return print_json(&memory_json(&memory, &context));
     }
     let mut page = Page::new(Screen::of_stdout(color));
-    text(&mut page, &memory, &around);
+    text(&mut page, &memory, &context);
     crate::output::print(&page.into_text())
 }
 
-fn text(page: &mut Page, memory: &Memory, around: &Surroundings) {
-    let names: Vec<&str> = around.settings.names.iter().map(|name| name.as_str()).collect();
+fn text(page: &mut Page, memory: &Memory, context: &WorkspaceContext) {
+    let names: Vec<&str> = context.settings.names.iter().map(|name| name.as_str()).collect();
     let names = visible(&names.join(", "));
     if memory.files.is_empty() {
         page.line(&format!("No {names} files in use."));
@@ -50,5 +48,5 @@ fn text(page: &mut Page, memory: &Memory, around: &Surroundings) {
         )));
     }
     skipped_text(page, &memory.skipped);
-    notices_text(page, &memory.notices, around);
+    notices_text(page, &memory.notices, context);
 }

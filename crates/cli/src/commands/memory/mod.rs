@@ -4,18 +4,16 @@ mod add;
 mod imports;
 mod inbox;
 mod list;
-pub(crate) mod placing;
+mod placing;
 mod reload;
 mod report;
 mod show;
-pub(crate) mod surroundings;
-pub(crate) mod waiting;
 mod why;
 
 use clap::{Args, Subcommand};
+use longhaul_app::settings::Settings;
 
-use crate::args::Color;
-use crate::settings::Settings;
+use crate::output::Color;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -1,29 +1,24 @@
-//! Where a fact is kept: as the user says, as its words say, or as they are asked.
+//! The scope of a fact: as the user says, as its words say, or as they are asked.
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use longhaul_memory::{
-    Fact, MemoryError, MemorySettings, Places, ProposedScope, Saved, Scope, propose_scope, save_fact,
-    save_in_folder, save_target,
-};
-use longhaul_workspace::Patience;
+use longhaul_app::failure::hinted;
+use longhaul_memory::{Fact, Places, ProposedScope, Scope, propose_scope};
 
-use crate::clock::now;
-use crate::failure::hinted;
-use crate::output::{choose, visible};
+use crate::output::visible;
+use crate::questions::choose;
 
-/// Where a fact is kept, and who decided that.
+/// The scope of a fact, and who decided that.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
-    pub(crate) scope: Scope,
-    pub(crate) by: DecidedBy,
+pub(super) struct Placed {
+    pub(super) scope: Scope,
+    pub(super) by: DecidedBy,
 }
 
-/// Who decided where a fact is kept.
+/// The decider on the scope of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DecidedBy {
+pub(super) enum DecidedBy {
     /// The user, when the fact was given or when they were asked.
     User,
     /// The words of the fact.
@@ -34,7 +29,7 @@ pub(crate) enum DecidedBy {
 
 impl DecidedBy {
     /// A stable name.
-    pub(crate) fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Words => "words",
@@ -44,13 +39,13 @@ impl DecidedBy {
 }
 
 impl Placed {
-    /// What the user says.
-    pub(crate) fn stated(scope: Scope) -> Self {
+    /// The scope that the user states.
+    pub(super) fn stated(scope: Scope) -> Self {
         Self { scope, by: DecidedBy::User }
     }
 
-    /// What the words say; where they leave it open, whoever sits at the terminal is asked.
-    pub(crate) fn find(fact: &Fact, places: &Places) -> anyhow::Result<Self> {
+    /// Finds the scope by the words; where they leave it open, whoever sits at the terminal is asked.
+    pub(super) fn find(fact: &Fact, places: &Places) -> anyhow::Result<Self> {
         let ProposedScope { scope, is_clear } = propose_scope(fact.as_str(), places);
         if is_clear {
             return Ok(Self { scope, by: DecidedBy::Words });
@@ -61,8 +56,8 @@ impl Placed {
         Ok(Self { scope, by: DecidedBy::Nobody })
     }
 
-    /// Where it holds and why, in a sentence; nothing if the user said so.
-    pub(crate) fn remark(&self) -> Option<String> {
+    /// A sentence on the scope and its reason; `None` if the user said so.
+    pub(super) fn remark(&self) -> Option<String> {
         let place = visible(&in_words(&self.scope));
         match self.by {
             DecidedBy::User => None,
@@ -74,7 +69,7 @@ impl Placed {
     }
 }
 
-/// Where facts of a scope hold, as the end of a sentence.
+/// The scope, as the end of a sentence.
 fn in_words(scope: &Scope) -> String {
     match scope {
         Scope::Global => "in every project".to_string(),
@@ -98,75 +93,9 @@ fn ask(proposed: &Scope, places: &Places) -> anyhow::Result<Scope> {
     Ok(scopes.swap_remove(chosen))
 }
 
-/// The scope of a folder that the user names, if facts may be saved there.
-pub(crate) fn folder(named: &Path, places: &Places) -> anyhow::Result<Scope> {
-    let refused = |reason: &str, hint: &str| {
-        hinted(anyhow!("nothing can be saved in {}: {reason}", named.display()), hint.to_string())
-    };
-    let workspace = places.workspace().map(|workspace| workspace.path.clone()).unwrap_or_default();
-    let folder = workspace
-        .join(named)
-        .canonicalize()
-        .ok()
-        .filter(|folder| folder.is_dir())
-        .ok_or_else(|| refused("there is no such folder", "name a folder of the workspace"))?;
-    let holds = |root: &PathBuf| root.canonicalize().is_ok_and(|root| folder.starts_with(root));
-    let mut around = places.folders.iter().filter(|known| holds(&known.path)).peekable();
-    if around.peek().is_none() {
-        return Err(refused("it is outside of the workspace", "name a folder of the workspace"));
-    }
-    if !around.any(|known| known.is_trusted) {
-        return Err(refused("the workspace is not trusted", "`longhaul trust add` trusts it"));
-    }
-    if folder.components().any(|part| part.as_os_str() == ".git") {
-        return Err(refused("it is Git's own", "name a folder of the workspace"));
-    }
-    Ok(Scope::Folder(folder))
-}
-
-/// Saves a fact where it belongs.
-pub(crate) fn save(
-    fact: &Fact,
-    scope: Scope,
-    places: &Places,
-    settings: &MemorySettings,
-) -> Result<Saved, MemoryError> {
-    let is_shared = matches!(scope, Scope::Folder(_));
-    let path = save_target(scope, places, settings)?;
-    if !is_shared {
-        return save_fact(&path, fact, now(), Patience::default());
-    }
-    let beside = save_target(Scope::Global, places, settings)?;
-    save_in_folder(&path, &beside, fact, now(), Patience::default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_memory::WorkFolder;
-
-    #[test]
-    fn only_trusted_folders_of_the_workspace_are_taken() {
-        let folder = tempfile::tempdir().expect("a folder");
-        for name in ["work/docs", "work/.git", "outside"] {
-            std::fs::create_dir_all(folder.path().join(name)).expect("made");
-        }
-        let check = |named: &str, is_trusted, expected: Result<&str, &str>| {
-            let path = folder.path().join("work");
-            let places = Places { folders: vec![WorkFolder { path, is_trusted }], ..Places::default() };
-            match (super::folder(Path::new(named), &places), expected) {
-                (Ok(Scope::Folder(found)), Ok(expected)) => assert!(found.ends_with(expected), "{found:?}"),
-                (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
-                (found, _) => panic!("{named}: {found:?}"),
-            }
-        };
-        check(".", true, Ok("work"));
-        check("docs", true, Ok("work/docs"));
-        check("docs", false, Err("not trusted"));
-        check("../outside", true, Err("outside of the workspace"));
-        check(".git", true, Err("Git's own"));
-        check("none", true, Err("no such folder"));
-    }
 
     #[test]
     fn what_nobody_said_is_told() {

@@ -1,14 +1,12 @@
 //! `longhaul memory reload`: loads memory anew and says how much there is.
 
 use clap::Args;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::load_memory;
 
 use super::report::{memory_json, notices_text, skipped_text};
-use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, thousands};
-use crate::settings::Settings;
+use crate::output::{Color, Page, Screen, print_json, thousands};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReloadOptions {
@@ -18,13 +16,13 @@ pub(crate) struct ReloadOptions {
 }
 
 pub(super) fn run(options: &ReloadOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings, &[])?;
-    let memory = load_memory(&around.places, &around.settings);
+    let context = WorkspaceContext::find(settings, &[])?;
+    let memory = load_memory(&context.places, &context.settings);
     let characters = memory.characters();
     if options.json {
-        let mut object = memory_json(&memory, &around);
+        let mut object = memory_json(&memory, &context);
         object["characters"] = characters.into();
-        return print_all(&object);
+        return print_json(&object);
     }
     let mut page = Page::new(Screen::of_stdout(color));
     page.line(&match memory.files.len() {
@@ -35,6 +33,6 @@ pub(super) fn run(options: &ReloadOptions, settings: &Settings, color: Color) ->
         ),
     });
     skipped_text(&mut page, &memory.skipped);
-    notices_text(&mut page, &memory.notices, &around);
+    notices_text(&mut page, &memory.notices, &context);
     crate::output::print(&page.into_text())
 }

@@ -1,10 +1,10 @@
-//! What the commands about memory say alike.
+//! Output that the commands about memory share.
 
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{Import, ImportOutcome, LeftOut, Memory, MemoryFile, Notice, SkipReason, Skipped};
 use longhaul_workspace::Trust;
 use serde_json::{Value, json};
 
-use super::surroundings::Surroundings;
 use crate::output::{Page, path_json, plural, thousands, visible};
 
 /// A file as JSON.
@@ -59,24 +59,24 @@ pub(super) fn skipped_json(skipped: &[Skipped]) -> Value {
     skipped.collect::<Vec<_>>().into()
 }
 
-/// What there is to know about the search, as JSON.
-pub(super) fn notices_json(notices: &[Notice], around: &Surroundings) -> Value {
-    notices.iter().map(ToString::to_string).chain(around.notes.iter().cloned()).collect::<Vec<_>>().into()
+/// The notices of the search, as JSON.
+pub(super) fn notices_json(notices: &[Notice], context: &WorkspaceContext) -> Value {
+    notices.iter().map(ToString::to_string).chain(context.notes.iter().cloned()).collect::<Vec<_>>().into()
 }
 
 /// The fields that all reports about loaded memory share.
-pub(super) fn memory_json(memory: &Memory, around: &Surroundings) -> Value {
+pub(super) fn memory_json(memory: &Memory, context: &WorkspaceContext) -> Value {
     json!({
         "schema": 1,
-        "folder": path_json(&around.cwd),
-        "trusted": trusted_json(&around.trust),
+        "folder": path_json(&context.cwd),
+        "trusted": trusted_json(&context.trust),
         "files": memory.files.iter().map(file_json).collect::<Vec<_>>(),
         "skipped": skipped_json(&memory.skipped),
-        "notices": notices_json(&memory.notices, around),
+        "notices": notices_json(&memory.notices, context),
     })
 }
 
-/// Whether the folder is trusted; nothing if nobody has said.
+/// The trust in the folder; `None` if nobody has decided.
 pub(super) fn trusted_json(trust: &Trust) -> Option<bool> {
     match trust {
         Trust::Trusted(_) => Some(true),
@@ -100,14 +100,14 @@ pub(super) fn skipped_text(page: &mut Page, skipped: &[Skipped]) {
     }
 }
 
-/// What there is to know about the search, for people.
-pub(super) fn notices_text(page: &mut Page, notices: &[Notice], around: &Surroundings) {
+/// The notices of the search, for people.
+pub(super) fn notices_text(page: &mut Page, notices: &[Notice], context: &WorkspaceContext) {
     let mut told: Vec<String> =
-        notices.iter().map(ToString::to_string).chain(around.notes.iter().cloned()).collect();
-    if !around.trust.is_trusted() {
+        notices.iter().map(ToString::to_string).chain(context.notes.iter().cloned()).collect();
+    if !context.trust.is_trusted() {
         told.push(format!(
             "{} is not trusted, so that its own memory does not count; `longhaul trust add` trusts it",
-            around.cwd.display()
+            context.cwd.display()
         ));
     }
     if !told.is_empty() {

@@ -1,15 +1,13 @@
 //! `longhaul memory show`: what the memory files say.
 
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{LeftOut, RenderOptions, flatten, load_memory, render_first_message, render_system};
 
 use super::report::{left_out_json, left_out_text, memory_json, notices_text};
-use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::clock::now;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, visible};
-use crate::settings::Settings;
+use crate::output::{Color, Page, Screen, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
@@ -22,20 +20,20 @@ pub(crate) struct ShowOptions {
 }
 
 pub(super) fn run(options: &ShowOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings, &[])?;
-    let memory = load_memory(&around.places, &around.settings);
-    let flat = flatten(&memory, Some(&around.cwd), &around.settings);
-    let rendering = RenderOptions { settings: &around.settings, workspace: Some(&around.cwd), now: now() };
+    let context = WorkspaceContext::find(settings, &[])?;
+    let memory = load_memory(&context.places, &context.settings);
+    let flat = flatten(&memory, Some(&context.cwd), &context.settings);
+    let rendering = RenderOptions { settings: &context.settings, workspace: Some(&context.cwd), now: now() };
     let system = render_system(&memory, &rendering);
     let first = render_first_message(&memory, &rendering);
     let left_out: Vec<LeftOut> = [system.left_out, first.left_out].concat();
     if options.json {
-        let mut object = memory_json(&memory, &around);
+        let mut object = memory_json(&memory, &context);
         object["text"] = flat.into();
         object["system_instruction"] = system.text.into();
         object["first_message"] = first.text.into();
         object["left_out"] = left_out_json(&left_out);
-        return print_all(&object);
+        return print_json(&object);
     }
     let mut page = Page::new(Screen::of_stdout(color));
     let text = match options.prompt {
@@ -54,7 +52,7 @@ pub(super) fn run(options: &ShowOptions, settings: &Settings, color: Color) -> a
         page.line("---");
     }
     left_out_text(&mut page, &left_out);
-    notices_text(&mut page, &memory.notices, &around);
+    notices_text(&mut page, &memory.notices, &context);
     crate::output::print(&page.into_text())
 }
 

@@ -3,17 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{Explanation, When, explain};
 use serde_json::{Value, json};
 
 use super::report::{
     left_out_json, left_out_text, notices_json, notices_text, skipped_json, skipped_text, trusted_json,
 };
-use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, pad, pad_left, path_json, thousands, visible};
-use crate::settings::Settings;
+use crate::output::{Color, Page, Screen, pad, pad_left, path_json, print_json, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyOptions {
@@ -25,14 +23,14 @@ pub(crate) struct WhyOptions {
 }
 
 pub(super) fn run(options: &WhyOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings, &[])?;
+    let context = WorkspaceContext::find(settings, &[])?;
     let path = std::path::absolute(&options.path)?;
-    let explanation = explain(&path, &around.places, &around.settings);
+    let explanation = explain(&path, &context.places, &context.settings);
     if options.json {
-        return print_all(&json(&explanation, &path, &around));
+        return print_json(&json(&explanation, &path, &context));
     }
     let mut page = Page::new(Screen::of_stdout(color));
-    text(&mut page, &explanation, &path, &around);
+    text(&mut page, &explanation, &path, &context);
     crate::output::print(&page.into_text())
 }
 
@@ -46,7 +44,7 @@ fn total(explanation: &Explanation) -> u64 {
         .sum()
 }
 
-fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, around: &Surroundings) {
+fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, context: &WorkspaceContext) {
     let path = visible(&path.display().to_string());
     if explanation.applies.is_empty() {
         page.line(&format!("No memory file applies to {path}."));
@@ -89,10 +87,10 @@ fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, arou
         page.line(&visible(&line));
     }
     left_out_text(page, &explanation.left_out);
-    notices_text(page, &explanation.notices, around);
+    notices_text(page, &explanation.notices, context);
 }
 
-fn json(explanation: &Explanation, path: &std::path::Path, around: &Surroundings) -> Value {
+fn json(explanation: &Explanation, path: &std::path::Path, context: &WorkspaceContext) -> Value {
     let applies = explanation.applies.iter().map(|applied| {
         json!({
             "path": path_json(&applied.path),
@@ -111,12 +109,12 @@ fn json(explanation: &Explanation, path: &std::path::Path, around: &Surroundings
     json!({
         "schema": 1,
         "path": path_json(path),
-        "trusted": trusted_json(&around.trust),
+        "trusted": trusted_json(&context.trust),
         "applies": applies.collect::<Vec<_>>(),
         "tokens": total(explanation),
         "skipped": skipped_json(&explanation.skipped),
         "left_out": left_out_json(&explanation.left_out),
         "not_imported": not_imported.collect::<Vec<_>>(),
-        "notices": notices_json(&explanation.notices, around),
+        "notices": notices_json(&explanation.notices, context),
     })
 }

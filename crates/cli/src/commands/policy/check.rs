@@ -2,16 +2,15 @@
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::agent::{Attendance, load_current_permissions};
+use longhaul_app::failure::hinted;
+use longhaul_app::settings::Settings;
 use longhaul_policy::{Call, Decision, Explanation, Lost, PartExplanation, Rule};
 use serde_json::{Value, json};
 
-use super::{load, warn};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::equipment::{Attendance, WorkOptions};
-use crate::failure::hinted;
-use crate::output::{print, visible, visible_text};
-use crate::settings::Settings;
+use super::warn;
+use crate::options::WorkOptions;
+use crate::output::{Color, print, print_json, visible, visible_text};
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
@@ -35,7 +34,8 @@ pub(crate) struct CheckOptions {
 pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let args = arguments(&options.tool, options.args.as_deref())?;
     let attendance = if options.headless { Attendance::Unattended } else { Attendance::Attended };
-    let (permissions, warnings) = load(&options.work, settings, attendance)?;
+    let (permissions, warnings) =
+        load_current_permissions(&options.work.to_agent_options(), settings, attendance)?;
     warn(&warnings, color);
     let call = Call::new(&options.tool, &args);
     let call = options.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
@@ -43,7 +43,7 @@ pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> 
     if options.json {
         let mode = permissions.situation.mode.name();
         let told = to_json(&options.tool, &args, mode, &explanation);
-        return print_all(&told);
+        return print_json(&told);
     }
     print(&format!("{}\n", visible_text(&explanation.to_string()).trim_end()))
 }

@@ -1,15 +1,13 @@
 //! `longhaul policy list`: what you always allowed, and every rule that counts here.
 
 use clap::Args;
+use longhaul_app::agent::{AgentOptions, Attendance, load_current_permissions};
+use longhaul_app::settings::Settings;
 use longhaul_policy::{Policy, Rule, Source};
 use serde_json::{Value, json};
 
-use super::{load, warn};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::equipment::{Attendance, WorkOptions};
-use crate::output::{Page, Screen, pad, path_json, print, visible, wrapped};
-use crate::settings::Settings;
+use super::warn;
+use crate::output::{Color, Page, Screen, pad, path_json, print, print_json, visible, wrapped};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
@@ -19,9 +17,10 @@ pub(crate) struct ListOptions {
 }
 
 pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let (permissions, warnings) = load(&WorkOptions::default(), settings, Attendance::Attended)?;
+    let (permissions, warnings) =
+        load_current_permissions(&AgentOptions::default(), settings, Attendance::Attended)?;
     if options.json {
-        return print_all(&to_json(&permissions.policy, permissions.situation.mode.name(), &warnings));
+        return print_json(&to_json(&permissions.policy, permissions.situation.mode.name(), &warnings));
     }
     warn(&warnings, color);
     let mut page = Page::new(Screen::of_stdout(color));
@@ -29,7 +28,7 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
     print(&page.into_text())
 }
 
-/// What can be done something about stands last, where it is seen.
+/// Saved rules stand last, where they are seen: they can be revoked.
 fn text(page: &mut Page, policy: &Policy) {
     page.heading("Rules, highest priority first");
     for rule in written(policy) {

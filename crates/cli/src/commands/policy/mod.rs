@@ -5,15 +5,9 @@ mod list;
 mod revoke;
 
 use clap::{Args, Subcommand};
-use longhaul_agent::Permissions;
-use longhaul_workspace::Home;
+use longhaul_app::settings::Settings;
 
-use crate::args::Color;
-use crate::commands::memory::surroundings::Surroundings;
-use crate::environment;
-use crate::equipment::{Attendance, WorkOptions, load_permissions, load_skills, load_subagents};
-use crate::output::{Screen, print_aside, visible};
-use crate::settings::Settings;
+use crate::output::{Color, Screen, print_aside, visible};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -47,19 +41,6 @@ pub(crate) fn run(
         Some(PolicyCommand::Revoke(options)) => revoke::run(options, &settings, color),
         Some(PolicyCommand::Check(options)) => check::run(options, &settings, color),
     }
-}
-
-/// The rules that count in the current folder; what is wrong with some of them comes along in words.
-fn load(
-    work: &WorkOptions,
-    settings: &Settings,
-    attendance: Attendance,
-) -> anyhow::Result<(Permissions, Vec<String>)> {
-    let home = Home::resolve(&environment::of_process())?;
-    let around = Surroundings::find(settings, work.include_directories())?;
-    let subagents = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted()).subagents;
-    let (skills, _) = load_skills(settings, &home, &around);
-    load_permissions(work, settings, &home, &around, &subagents, &skills, attendance)
 }
 
 /// Says on standard error what is wrong with some rules.

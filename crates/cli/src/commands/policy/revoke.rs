@@ -1,17 +1,15 @@
 //! `longhaul policy revoke NUMBER|TEXT`: takes back something that you always allowed.
 
 use clap::Args;
+use longhaul_app::agent::{AgentOptions, Attendance, load_current_permissions};
+use longhaul_app::failure::hinted;
+use longhaul_app::settings::Settings;
 use longhaul_policy::PolicyError;
 use serde_json::json;
 
 use super::list::{place, saved_json};
-use super::{load, warn};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::equipment::{Attendance, WorkOptions};
-use crate::failure::hinted;
-use crate::output::{print, visible};
-use crate::settings::Settings;
+use super::warn;
+use crate::output::{Color, print, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeOptions {
@@ -24,7 +22,8 @@ pub(crate) struct RevokeOptions {
 }
 
 pub(super) fn run(options: &RevokeOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let (mut permissions, warnings) = load(&WorkOptions::default(), settings, Attendance::Attended)?;
+    let (mut permissions, warnings) =
+        load_current_permissions(&AgentOptions::default(), settings, Attendance::Attended)?;
     warn(&warnings, color);
     let numbers: Vec<String> = permissions.policy.saved().iter().map(|rule| rule.to_string()).collect();
     let rule = permissions.revoke(&options.rule.join(" ")).map_err(|error| {
@@ -39,7 +38,7 @@ pub(super) fn run(options: &RevokeOptions, settings: &Settings, color: Color) ->
     })?;
     let number = numbers.iter().position(|known| *known == rule.to_string()).map_or(0, |index| index + 1);
     if options.json {
-        return print_all(&json!({"schema": 1, "revoked": saved_json(number, &rule)}));
+        return print_json(&json!({"schema": 1, "revoked": saved_json(number, &rule)}));
     }
     let reach = rule.reach().map(|reach| reach.to_string()).unwrap_or_default();
     let told = format!("No longer always allowed {reach}: {} ({})", rule.describe(), place(&rule));

@@ -2,14 +2,12 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::project;
 use longhaul_sessions::{Deletion, Store};
 use serde_json::{Value, json};
 
-use super::report::print_all;
-use crate::args::Color;
-use crate::confirmation::confirm;
-use crate::output::{Screen, plural, visible};
-use crate::project;
+use crate::output::{Color, Screen, plural, print_json, visible};
+use crate::questions::confirm;
 
 #[derive(Debug, Args)]
 pub(crate) struct DeleteOptions {
@@ -53,7 +51,7 @@ pub(super) fn run(options: &DeleteOptions, color: Color) -> anyhow::Result<()> {
         }
     }
     if options.json {
-        print_all(&json!({"schema": 1, "sessions": objects}))?;
+        print_json(&json!({"schema": 1, "sessions": objects}))?;
     } else {
         crate::output::print(&text)?;
     }

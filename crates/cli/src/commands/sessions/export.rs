@@ -4,11 +4,11 @@ use std::io::Write;
 
 use longhaul_formats::write_session;
 
-use super::{ExportOptions, losses, report};
-use crate::args::Color;
+use super::ExportOptions;
 use crate::input::display_name;
-use crate::output::{Screen, plural};
-use crate::redaction::Redaction;
+use crate::output::{Color, Screen, plural};
+use crate::reports::redaction::{redaction_json, redaction_text};
+use crate::reports::{losses, written as report};
 
 /// Reads, writes and tells what the format could not hold.
 pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {
@@ -21,13 +21,13 @@ pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {
     if files.json {
         let mut object =
             report::fields(&display_name(&files.file), &session, messages, &written, &destination);
-        object["redacted"] = redaction.as_ref().map(Redaction::json).into();
+        object["redacted"] = redaction.as_ref().map(redaction_json).into();
         return report::print_json(&object, &destination);
     }
     let aside = Screen::of_stderr(color);
     let told = [
         report::warnings(&session, &aside),
-        redaction.map(|redaction| redaction.text(&aside)).unwrap_or_default(),
+        redaction.map(|redaction| redaction_text(&redaction, &aside)).unwrap_or_default(),
         losses::text(&written.lost, &aside),
     ]
     .concat();

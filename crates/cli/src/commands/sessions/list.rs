@@ -2,15 +2,14 @@
 
 use anyhow::Context;
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::project::Project;
 use longhaul_conversation::Timestamp;
 use longhaul_sessions::{Flaw, FlawedFile, ListedSession, Listing};
 use serde_json::{Value, json};
 
-use super::report::print_all;
-use crate::args::Color;
-use crate::clock::{ago, now};
-use crate::output::{Page, Screen, fit, pad, pad_left, plural, thousands, visible};
-use crate::project::Project;
+use crate::output::ago;
+use crate::output::{Color, Page, Screen, fit, pad, pad_left, plural, print_json, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
@@ -26,7 +25,7 @@ pub(super) fn run(options: &ListOptions, color: Color) -> anyhow::Result<()> {
         None => Listing::default(),
     };
     if options.json {
-        return print_all(&json(project.as_ref(), &listing));
+        return print_json(&json(project.as_ref(), &listing));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     text(&mut page, &listing, now());
@@ -69,7 +68,7 @@ fn short(session: &ListedSession) -> &str {
     session.id().get(..8).unwrap_or(session.id())
 }
 
-/// Whether somebody should know: conversations of sub-agents and empty beginnings are ordinary.
+/// Returns true if somebody should know: conversations of sub-agents and empty beginnings are ordinary.
 fn is_odd(flaw: &Flaw) -> bool {
     matches!(flaw, Flaw::Unreadable(_) | Flaw::NoSession)
 }

@@ -2,12 +2,10 @@
 
 mod delete;
 mod export;
-pub(crate) mod import;
+mod import;
 mod list;
-pub(crate) mod losses;
 mod prune;
-pub(crate) mod repair;
-pub(crate) mod report;
+mod repair;
 mod reset;
 mod show;
 mod state;
@@ -15,18 +13,16 @@ mod undo;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use longhaul_formats::{Format, Session, read_session};
+use longhaul_app::project::{log_failure, session_file};
+use longhaul_app::sessions::{Redaction, load};
+use longhaul_app::settings::Settings;
+use longhaul_formats::{Format, Session};
 use longhaul_sessions::Log;
 
-use crate::args::Color;
 use crate::destination::{Destination, Existing};
 use crate::input;
-use crate::output::visible;
-use crate::project::{log_failure, session_file};
-use crate::redaction::Redaction;
-use crate::settings::Settings;
+use crate::output::{Color, visible};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
@@ -137,7 +133,7 @@ pub(crate) fn run(
 }
 
 impl Files {
-    /// Where the result goes; asked before the session is read.
+    /// Plans the destination, before the session is read.
     fn destination(&self) -> anyhow::Result<Destination> {
         let existing = if self.force { Existing::Replaced } else { Existing::Kept };
         Destination::plan(self.out.as_deref(), &session_file(&self.file)?, existing)
@@ -145,7 +141,7 @@ impl Files {
 
     /// Reads the whole session, and takes secrets out if that is asked for.
     fn load(&self) -> anyhow::Result<(Session, Option<Redaction>)> {
-        let mut session = load(&self.file)?;
+        let mut session = load(&self.file, &input::showing_progress)?;
         let redaction = self.redact.then(|| {
             let mut redaction = Redaction::default();
             redaction.session(&mut session);
@@ -153,13 +149,6 @@ impl Files {
         });
         Ok((session, redaction))
     }
-}
-
-/// Reads a whole session: a file, or a session of this project.
-fn load(given: &Path) -> anyhow::Result<Session> {
-    let file = session_file(given)?;
-    let name = input::display_name(&file);
-    read_session(input::open(&file)?).with_context(|| format!("could not read {name}"))
 }
 
 /// Opens a log that must be there already, and says what was mended.

@@ -2,19 +2,17 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::failure::hinted;
+use longhaul_app::project::Project;
+use longhaul_app::settings::Settings;
 use longhaul_sessions::{
     Counts, Doomed, DoomedItem, Retention, RetentionConfig, RetentionReason, StoreError, parse_period,
     plan_retention,
 };
 use serde_json::{Value, json};
 
-use super::report::print_all;
-use crate::args::Color;
-use crate::clock::now;
-use crate::failure::hinted;
-use crate::output::{Page, Screen, fit, plural, visible};
-use crate::project::Project;
-use crate::settings::Settings;
+use crate::output::{Color, Page, Screen, fit, plural, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct PruneOptions {
@@ -50,23 +48,26 @@ pub(super) fn run(options: &PruneOptions, settings: &Settings, color: Color) -> 
         }
     };
     let Some(project) = Project::find()? else {
-        return finish(options, color, &[], &Done::default());
+        return finish(options, color, &[], &Pruned::default());
     };
     let store = project.store();
     let listing = store.list().context("could not list the sessions")?;
     let outputs = store.tool_outputs()?;
     let plan = plan_retention(&listing, &outputs, &limits, now(), None);
-    let mut done = Done::default();
+    let mut done = Pruned::default();
     if !options.dry_run {
         let pruned = store.run_retention(&plan);
-        done =
-            Done { sessions: pruned.sessions, tool_outputs: pruned.tool_outputs, problems: pruned.problems };
+        done = Pruned {
+            sessions: pruned.sessions,
+            tool_outputs: pruned.tool_outputs,
+            problems: pruned.problems,
+        };
     }
     finish(options, color, &plan.doomed, &done)
 }
 
 #[derive(Default)]
-struct Done {
+struct Pruned {
     sessions: Counts,
     tool_outputs: Counts,
     problems: Vec<StoreError>,
@@ -85,9 +86,9 @@ fn config(options: &PruneOptions, settings: &Settings) -> RetentionConfig {
     }
 }
 
-fn finish(options: &PruneOptions, color: Color, doomed: &[Doomed], done: &Done) -> anyhow::Result<()> {
+fn finish(options: &PruneOptions, color: Color, doomed: &[Doomed], done: &Pruned) -> anyhow::Result<()> {
     if options.json {
-        print_all(&json(options, doomed, done))?;
+        print_json(&json(options, doomed, done))?;
     } else {
         crate::output::print(&text(options, Screen::of_stdout(color), doomed, done))?;
     }
@@ -97,7 +98,7 @@ fn finish(options: &PruneOptions, color: Color, doomed: &[Doomed], done: &Done) 
     }
 }
 
-fn text(options: &PruneOptions, screen: Screen, doomed: &[Doomed], done: &Done) -> String {
+fn text(options: &PruneOptions, screen: Screen, doomed: &[Doomed], done: &Pruned) -> String {
     let mut page = Page::new(screen);
     for Doomed { item, reason } in doomed {
         let line = format!("{}: {}", visible(&name(item)), why(*reason));
@@ -137,7 +138,7 @@ fn why(reason: RetentionReason) -> &'static str {
     }
 }
 
-fn json(options: &PruneOptions, doomed: &[Doomed], done: &Done) -> Value {
+fn json(options: &PruneOptions, doomed: &[Doomed], done: &Pruned) -> Value {
     let counts = |counts: &Counts| {
         json!({
             "scanned": counts.scanned,

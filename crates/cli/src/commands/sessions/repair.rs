@@ -1,17 +1,15 @@
 //! `longhaul sessions repair FILE -o OUT`: makes a session acceptable to every provider again.
 
-use std::collections::HashSet;
+use longhaul_conversation::{Repair, repair};
+use longhaul_formats::write_session;
+use longhaul_formats::{Format, Session};
 
-use longhaul_conversation::{CallId, FaultKind, Repair, repair};
-use longhaul_formats::{Format, Session, write_session};
-use longhaul_wire::{Loss, LossKind};
-use serde_json::{Value, json};
-
-use super::{RepairOptions, losses, report};
-use crate::args::Color;
+use super::RepairOptions;
 use crate::input::display_name;
-use crate::output::{Screen, plural, visible};
-use crate::redaction::Redaction;
+use crate::output::{Color, Screen, plural, visible};
+use crate::reports::redaction::{redaction_json, redaction_text};
+use crate::reports::repairs::{drop_own_answers, repair_json};
+use crate::reports::{losses, written as report};
 
 /// Reads, repairs, writes and tells.
 pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
@@ -28,12 +26,12 @@ pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
         let mut object =
             report::fields(&display_name(&files.file), &session, messages, &written, &destination);
         object["repairs"] = repairs.iter().map(repair_json).collect();
-        object["redacted"] = redaction.as_ref().map(Redaction::json).into();
+        object["redacted"] = redaction.as_ref().map(redaction_json).into();
         return report::print_json(&object, &destination);
     }
     let screen = report::screen(&destination, color);
     let mut text = report::warnings(&session, &screen);
-    text.push_str(&redaction.map(|redaction| redaction.text(&screen)).unwrap_or_default());
+    text.push_str(&redaction.map(|redaction| redaction_text(&redaction, &screen)).unwrap_or_default());
     text.push_str(&repairs.iter().map(|repair| repair_line(repair, &screen)).collect::<String>());
     text.push_str(&losses::text(&written.lost, &screen));
     let outcome = report::outcome(&destination, &written);
@@ -52,14 +50,6 @@ fn mend(session: &mut Session) -> Vec<Repair> {
     repaired.repairs
 }
 
-/// Takes out what is lost only of the answers that repairs made up: nobody said those.
-pub(crate) fn drop_own_answers(lost: &mut Vec<Loss>, repairs: &[Repair]) {
-    let answered = repairs.iter().filter(|repair| repair.fault.kind == FaultKind::UnansweredCall);
-    let calls: HashSet<&str> =
-        answered.filter_map(|repair| repair.fault.call.as_ref()).map(CallId::as_str).collect();
-    lost.retain(|loss| loss.kind != LossKind::Status || !calls.contains(loss.detail.as_str()));
-}
-
 /// The message, what was wrong in it, and what was done.
 fn repair_line(repair: &Repair, screen: &Screen) -> String {
     let fault = &repair.fault;
@@ -67,16 +57,4 @@ fn repair_line(repair: &Repair, screen: &Screen) -> String {
     let call = fault.call.as_ref().map(|call| format!(" (call {})", visible(call.as_str())));
     let wrong = screen.warning(&format!("{}{}", fault.kind.describe(), call.unwrap_or_default()));
     format!("{mark}: {wrong}: {}\n", repair.action())
-}
-
-/// One repair as JSON.
-pub(crate) fn repair_json(repair: &Repair) -> Value {
-    let fault = &repair.fault;
-    json!({
-        "kind": fault.kind.as_str(),
-        "message": fault.ordinal.map(|ordinal| ordinal.to_string()),
-        "id": fault.message.as_str(),
-        "call": fault.call.as_ref().map(|call| call.as_str()),
-        "action": repair.action(),
-    })
 }

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::project::{log_failure, session_file};
 use longhaul_engine::{Spend, State};
 use longhaul_formats::CompactionState;
 use serde_json::json;
 
-use super::report::print_all;
 use super::{open_log, state};
-use crate::args::Color;
-use crate::clock::now;
-use crate::output::{Screen, thousands};
-use crate::project::{log_failure, session_file};
+use crate::output::{Color, Screen, print_json, thousands};
 
 #[derive(Debug, Args)]
 pub(crate) struct ResetOptions {
@@ -41,7 +39,7 @@ pub(super) fn run(options: &ResetOptions, color: Color) -> anyhow::Result<()> {
         log.sync().map_err(log_failure)?;
     }
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "file": path,
             "reset": is_news,

@@ -5,19 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::failure::hinted;
+use longhaul_app::project::session_file;
 use longhaul_archive::parse_message_number;
 use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
 use longhaul_engine::State;
 use longhaul_formats::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_recorded};
 use serde_json::{Value, json};
 
-use super::report::print_all;
 use super::state;
-use crate::args::Color;
-use crate::failure::hinted;
 use crate::input;
-use crate::output::{Page, Screen, fit, plural, span, thousands, visible, wrapped};
-use crate::project::session_file;
+use crate::output::{Color, Page, Screen, fit, plural, print_json, span, thousands, visible, wrapped};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
@@ -37,13 +35,13 @@ pub(crate) struct ShowOptions {
     json: bool,
 }
 
-/// How many lines of a text are shown.
+/// The most lines of a text that are shown.
 const LINES: usize = 6;
 
 pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
     let path = session_file(&options.session)?;
     let name = input::display_name(&path);
-    let shown = Shown::read(&path).with_context(|| format!("could not read {name}"))?;
+    let shown = ShownSession::read(&path).with_context(|| format!("could not read {name}"))?;
     let mut messages: Vec<&Message> = match options {
         ShowOptions { all: false, message: None, .. } => shown.transcript.messages().iter().collect(),
         _ => shown.said(),
@@ -56,7 +54,7 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
         }
     }
     if options.json {
-        return print_all(&json(&shown, &messages));
+        return print_json(&json(&shown, &messages));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if options.message.is_none() {
@@ -74,17 +72,17 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
 type Names = HashMap<CallId, String>;
 
 /// A session as it is shown.
-struct Shown {
-    /// What it is called where it does not say so itself.
+struct ShownSession {
+    /// Its name, where it does not state one itself.
     name: String,
     info: SessionInfo,
-    /// What the model would see.
+    /// The transcript that the model would see.
     transcript: Transcript,
     /// All that ever happened, where the file is a log.
     replay: Option<Replay>,
 }
 
-impl Shown {
+impl ShownSession {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let name = input::display_name(Path::new(path.file_name().unwrap_or(path.as_os_str())));
         Ok(match read_recorded(input::open(path)?)? {
@@ -112,7 +110,7 @@ impl Shown {
         calls.map(|call| (call.id.clone(), call.name.clone())).collect()
     }
 
-    /// What is remembered of compactions, where the file is a log.
+    /// The state of compactions, where the file is a log.
     fn state(&self) -> Option<State> {
         self.replay.as_ref().map(State::recorded_in)
     }
@@ -126,7 +124,7 @@ fn mark(text: &str) -> Result<Ordinal, String> {
     parse_message_number(text).ok_or_else(|| "expected a mark such as m12".to_string())
 }
 
-fn head(page: &mut Page, session: &Shown, shown: usize) {
+fn head(page: &mut Page, session: &ShownSession, shown: usize) {
     let info = &session.info;
     let name = info.title.as_deref().or(info.session_id.as_deref()).unwrap_or(&session.name);
     page.heading(&visible(name));
@@ -216,7 +214,7 @@ fn body(part: &Part, names: &Names) -> (Option<String>, String) {
     }
 }
 
-fn json(session: &Shown, messages: &[&Message]) -> Value {
+fn json(session: &ShownSession, messages: &[&Message]) -> Value {
     let info = &session.info;
     let names = session.tool_names();
     let parts = |part: &Part| {

@@ -1,11 +1,11 @@
-//! What a session remembers of its compactions, told to people and machines.
+//! The state of a session's compactions, for people and machines.
 
 use longhaul_engine::{Latch, Settings, State, Wait};
 use serde_json::{Value, json};
 
 use crate::output::{plural, thousands};
 
-/// What somebody should know of it, a sentence each; nothing where all is as it was at the beginning.
+/// The remarkable parts of it, a sentence each; none where all is as it was at the beginning.
 pub(super) fn in_words(state: &State) -> Vec<String> {
     let limit = Settings::default().failure_limit;
     let failed = plural(state.failures as usize, "snapshot", "snapshots");
@@ -48,7 +48,7 @@ pub(super) fn json(state: &State) -> Value {
     })
 }
 
-/// Whether no model is asked any more. How many failures that takes is no setting of the user's.
+/// Returns true if no model is asked any more. The number of failures that takes is no setting of the user's.
 fn is_broken(state: &State) -> bool {
     state.is_broken(&Settings::default())
 }

@@ -4,18 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::failure::hinted;
+use longhaul_app::project::{log_failure, session_file};
 use longhaul_conversation::Estimator;
 use longhaul_formats::{Rewrite, RewriteState};
 use longhaul_sessions::LogError;
 use serde_json::json;
 
 use super::open_log;
-use super::report::print_all;
-use crate::args::Color;
-use crate::clock::now;
-use crate::failure::hinted;
-use crate::output::{Screen, plural, thousands, visible};
-use crate::project::{log_failure, session_file};
+use crate::output::{Color, Screen, plural, print_json, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoOptions {
@@ -46,7 +44,7 @@ pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
     let transcript = log.replay().transcript();
     let after = Estimator::default().messages(transcript.messages());
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "undone": undone,
             "file": path,

@@ -6,22 +6,23 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_agent::ExtractorEnd;
+use longhaul_app::extraction::{
+    Extraction, ExtractionMode, ExtractionReport, ExtractorRun, SessionSelection, claim,
+};
+use longhaul_app::failure::hinted;
+use longhaul_app::models::{ChosenModel, Models};
+use longhaul_app::project::{self, Project};
+use longhaul_app::skills::{SkillLibrary, failure};
 use longhaul_memory::{Scope, save_target};
 use longhaul_sessions::StoreError;
 use longhaul_skills::{ExtractionLock, candidate_json};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Desk, failure};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::extraction::{Breadth, ByModel, Extracted, Extraction, Outcome, claim};
-use crate::failure::hinted;
-use crate::models::{Chosen, Models};
 use crate::output::{
-    Page, Screen, path_json, plural, print, print_aside, visible, visible_text, with_progress, wrapped,
+    Color, Page, Screen, path_json, plural, print, print_aside, print_json, tell_notes, visible,
+    visible_text, with_progress, wrapped,
 };
-use crate::project::{self, Project};
 use crate::running::{Interrupted, until_interrupted};
 
 /// So many findings are printed.
@@ -51,14 +52,14 @@ pub(crate) struct ExtractOptions {
     json: bool,
 }
 
-/// Who learns.
+/// The learner.
 enum Learner {
-    Model(Box<Chosen>),
+    Model(Box<ChosenModel>),
     /// Nobody, with the reason where it was not the user's wish.
     Nobody(Option<String>),
 }
 
-pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
+pub(super) fn run(options: &ExtractOptions, library: &SkillLibrary, color: Color) -> anyhow::Result<()> {
     let project = match (Project::find()?, options.files.is_empty() || options.dry_run) {
         (Some(project), _) => Some(project),
         (None, true) => None,
@@ -67,7 +68,7 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
     if project.is_none() && options.files.is_empty() {
         return Err(project::failure(StoreError::NoSessions));
     }
-    let learner = learner(options, desk, color)?;
+    let learner = learner(options, library, color)?;
     let mut lock = match &project {
         Some(project) if !options.dry_run => match claim(project).map_err(failure)? {
             Some(lock) => Some(lock),
@@ -80,16 +81,16 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
     let extraction = Extraction {
         project: project.as_ref(),
         files: &options.files,
-        breadth: if options.all { Breadth::All } else { Breadth::Worthwhile },
-        outcome: if options.dry_run { Outcome::Told } else { Outcome::Waits },
-        skills: desk.skills(),
-        global_memory: save_target(Scope::Global, &desk.around.places, &desk.around.settings)?,
+        selection: if options.all { SessionSelection::All } else { SessionSelection::Worthwhile },
+        mode: if options.dry_run { ExtractionMode::DryRun } else { ExtractionMode::Propose },
+        skills: library.skills(),
+        global_memory: save_target(Scope::Global, &library.context.places, &library.context.settings)?,
         is_own_model: None,
         progress: &say,
     };
     let line = || visible(&doing.lock().unwrap_or_else(PoisonError::into_inner));
     let extracted = with_progress(line, || extract(&extraction, &learner, &mut lock))?;
-    if let Some(ByModel { name, end: ExtractorEnd::Failed(reason), .. }) = &extracted.by_model {
+    if let Some(ExtractorRun { name, end: ExtractorEnd::Failed(reason), .. }) = &extracted.by_model {
         let hint = match extracted.news.is_empty() {
             true => "try again later; --offline makes drafts without a model",
             false => "what it wrote before waits in the inbox; try again later for the rest",
@@ -102,7 +103,7 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
         Learner::Model(_) => None,
     };
     if options.json {
-        return print_all(&to_json(&extracted, options, why_nobody));
+        return print_json(&to_json(&extracted, options, why_nobody));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     tell(&mut page, &extracted, options, why_nobody);
@@ -110,7 +111,7 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
 }
 
 /// The model that learns, if one can be asked.
-fn learner(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow::Result<Learner> {
+fn learner(options: &ExtractOptions, library: &SkillLibrary, color: Color) -> anyhow::Result<Learner> {
     if options.offline || options.dry_run {
         return Ok(Learner::Nobody(None));
     }
@@ -118,7 +119,7 @@ fn learner(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow::Resul
         let label = Screen::of_stderr(color).warning("warning:");
         print_aside(&format!("{label} {}\n", visible(text)));
     };
-    let models = Models::load(&desk.settings, options.ca_file.as_deref(), color, warn)?;
+    let models = Models::load(&library.settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
     match models.choose_for_talk(options.model.as_deref(), None) {
         Ok(chosen) => Ok(Learner::Model(Box::new(chosen))),
         // Whoever names a model wants that one.
@@ -131,10 +132,10 @@ fn extract(
     extraction: &Extraction<'_>,
     learner: &Learner,
     lock: &mut Option<ExtractionLock>,
-) -> anyhow::Result<Extracted> {
+) -> anyhow::Result<ExtractionReport> {
     // Until a model is asked, Ctrl-C ends the program at once: whatever is written is whole.
     let Some(material) = extraction.gather(lock, &CancellationToken::new())? else {
-        return Ok(Extracted::default());
+        return Ok(ExtractionReport::default());
     };
     if material.is_empty() && !extraction.files.is_empty() {
         let error = anyhow!("{}", material.unread().join("; ")).context("no session could be read");
@@ -149,20 +150,20 @@ fn extract(
         extraction.learn(material, (&chosen.http, chosen.profile()), lock, cancel).await
     })??;
     match &extracted.by_model {
-        Some(ByModel { end: ExtractorEnd::Cancelled, .. }) => Err(Interrupted.into()),
+        Some(ExtractorRun { end: ExtractorEnd::Cancelled, .. }) => Err(Interrupted.into()),
         _ => Ok(extracted),
     }
 }
 
 fn leave_quietly(options: &ExtractOptions) -> anyhow::Result<()> {
     if options.json {
-        return print_all(&json!({"schema": 1, "busy": true}));
+        return print_json(&json!({"schema": 1, "busy": true}));
     }
     print("Skills are being extracted already.\n")
 }
 
-fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions, why_nobody: Option<&str>) {
-    let Extracted { sessions, unread, found, drafts, facts, news, by_model } = extracted;
+fn tell(page: &mut Page, extracted: &ExtractionReport, options: &ExtractOptions, why_nobody: Option<&str>) {
+    let ExtractionReport { sessions, unread, found, drafts, facts, news, by_model } = extracted;
     if *sessions == 0 && unread.is_empty() {
         page.line(
             "There are no new sessions to learn from; --all reads the short, recent and old ones, too.",
@@ -234,8 +235,8 @@ fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions, why_no
     }
 }
 
-/// What a model read, and what it says of its work.
-fn tell_model(page: &mut Page, ByModel { name, turns, end, read }: &ByModel) {
+/// The sessions a model read, and what it says of its work.
+fn tell_model(page: &mut Page, ExtractorRun { name, turns, end, read }: &ExtractorRun) {
     let (steps, sessions) =
         (plural(*turns as usize, "step", "steps"), plural(read.len(), "session", "sessions"));
     let ended = match end {
@@ -259,7 +260,7 @@ fn times(number: usize) -> String {
     if number == 1 { "once".into() } else { format!("{number} times") }
 }
 
-fn to_json(extracted: &Extracted, options: &ExtractOptions, why_nobody: Option<&str>) -> Value {
+fn to_json(extracted: &ExtractionReport, options: &ExtractOptions, why_nobody: Option<&str>) -> Value {
     let drafts = extracted.drafts.iter().map(|(name, draft)| {
         json!({
             "name": name,
@@ -285,7 +286,7 @@ fn to_json(extracted: &Extracted, options: &ExtractOptions, why_nobody: Option<&
     })
 }
 
-fn model_json(ByModel { name, turns, end, read }: &ByModel) -> Value {
+fn model_json(ExtractorRun { name, turns, end, read }: &ExtractorRun) -> Value {
     let said = match end {
         ExtractorEnd::Done(said) => Some(said),
         _ => None,

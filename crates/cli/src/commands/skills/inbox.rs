@@ -1,16 +1,16 @@
 //! `longhaul skills inbox`: the skills, and changes to skills, that wait for the user.
 
 use clap::{Args, Subcommand};
-use longhaul_skills::{TakenBack, Undone};
+use longhaul_app::skills::{ProposalDetails, SkillLibrary, SkillProposal, SkillScope};
+use longhaul_skills::Undone;
 use serde_json::{Value, json};
 
-use super::Desk;
-use super::scope::Scope;
-use super::waiting::{Shown, Waiting};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, path_json, plural, print, visible, visible_text, wrapped};
-use crate::review::{edit, evidence_lines};
+use crate::editor::edit;
+use crate::options::SkillScopeArgument;
+use crate::output::{
+    Color, Page, Screen, path_json, plural, print, print_json, visible, visible_text, wrapped,
+};
+use crate::reports::inbox::{evidence_lines, undone_words};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -57,7 +57,7 @@ struct AcceptOptions {
     name: String,
     /// Whose skill it becomes; a change says itself which skills it is about.
     #[arg(long, default_value = "user")]
-    scope: Scope,
+    scope: SkillScopeArgument,
     /// Opens it in $VISUAL or $EDITOR first.
     #[arg(long)]
     edit: bool,
@@ -66,31 +66,32 @@ struct AcceptOptions {
     json: bool,
 }
 
-pub(super) fn run(args: &InboxArgs, desk: &Desk, color: Color) -> anyhow::Result<()> {
+pub(super) fn run(args: &InboxArgs, library: &SkillLibrary, color: Color) -> anyhow::Result<()> {
     match &args.command {
-        None => list(&args.list, desk, color),
-        Some(InboxCommand::List(options)) => list(options, desk, color),
-        Some(InboxCommand::Show(options)) => show(options, desk),
-        Some(InboxCommand::Accept(options)) => accept(options, desk),
+        None => list(&args.list, library, color),
+        Some(InboxCommand::List(options)) => list(options, library, color),
+        Some(InboxCommand::Show(options)) => show(options, library),
+        Some(InboxCommand::Accept(options)) => accept(options, library),
         Some(InboxCommand::Dismiss(options)) => {
-            desk.dismiss_waiting(&options.name)?;
+            library.dismiss_proposal(&options.name)?;
             if options.json {
-                return print_all(&json!({"schema": 1, "name": options.name, "dismissed": true}));
+                return print_json(&json!({"schema": 1, "name": options.name, "dismissed": true}));
             }
             print(&format!("{} is gone.\n", visible(&options.name)))
         }
-        Some(InboxCommand::Undo(options)) => undo(options, desk),
+        Some(InboxCommand::Undo(options)) => undo(options, library),
     }
 }
 
-fn list(options: &ListOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
-    let waiting = desk.waiting()?;
+fn list(options: &ListOptions, library: &SkillLibrary, color: Color) -> anyhow::Result<()> {
+    let waiting = library.proposals()?;
     if options.json {
         let of = |is_skill: bool| {
-            let meant = waiting.iter().filter(|waiting| matches!(waiting, Waiting::Skill(_)) == is_skill);
+            let meant =
+                waiting.iter().filter(|waiting| matches!(waiting, SkillProposal::Skill(_)) == is_skill);
             meant.map(waiting_json).collect::<Vec<Value>>()
         };
-        return print_all(&json!({"schema": 1, "skills": of(true), "updates": of(false)}));
+        return print_json(&json!({"schema": 1, "skills": of(true), "updates": of(false)}));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if waiting.is_empty() {
@@ -114,9 +115,9 @@ fn list(options: &ListOptions, desk: &Desk, color: Color) -> anyhow::Result<()> 
     print(&page.into_text())
 }
 
-fn waiting_json(waiting: &Waiting) -> Value {
+fn waiting_json(waiting: &SkillProposal) -> Value {
     match waiting {
-        Waiting::Skill(skill) => {
+        SkillProposal::Skill(skill) => {
             let manifest = skill.manifest.as_ref();
             json!({
                 "name": skill.name,
@@ -128,7 +129,7 @@ fn waiting_json(waiting: &Waiting) -> Value {
                 "evidence": skill.evidence,
             })
         }
-        Waiting::Update(update) => {
+        SkillProposal::Update(update) => {
             let plan = update.plan.as_ref().ok();
             json!({
                 "name": update.name,
@@ -142,10 +143,10 @@ fn waiting_json(waiting: &Waiting) -> Value {
     }
 }
 
-fn show(options: &NameOptions, desk: &Desk) -> anyhow::Result<()> {
-    desk.resume_inbox()?;
-    let waiting = desk.find_waiting(&options.name)?;
-    let Shown { text, files, twin, diff } = desk.look_into(&waiting)?;
+fn show(options: &NameOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    library.resume_inbox()?;
+    let waiting = library.find_proposal(&options.name)?;
+    let ProposalDetails { text, files, twin, diff } = library.details(&waiting)?;
     if options.json {
         let mut object = waiting_json(&waiting);
         object["schema"] = 1.into();
@@ -153,10 +154,10 @@ fn show(options: &NameOptions, desk: &Desk) -> anyhow::Result<()> {
         let files = files.iter().map(|file| json!({"path": path_json(&file.path), "bytes": file.bytes}));
         object["files"] = files.collect();
         object["diff"] = diff.into();
-        return print_all(&object);
+        return print_json(&object);
     }
     let mut shown = String::new();
-    if let Waiting::Skill(_) = &waiting {
+    if let SkillProposal::Skill(_) = &waiting {
         shown.push_str(&format!("{}\n", visible_text(text.trim_end())));
     }
     if files.len() > 1 {
@@ -186,22 +187,22 @@ fn show(options: &NameOptions, desk: &Desk) -> anyhow::Result<()> {
     print(&shown)
 }
 
-fn accept(options: &AcceptOptions, desk: &Desk) -> anyhow::Result<()> {
+fn accept(options: &AcceptOptions, library: &SkillLibrary) -> anyhow::Result<()> {
     if options.edit {
-        let waiting = desk.find_waiting(&options.name)?;
-        if let Waiting::Skill(_) = waiting {
+        let waiting = library.find_proposal(&options.name)?;
+        if let SkillProposal::Skill(_) = waiting {
             // Who may not write there need not edit first.
-            desk.skill_folder(options.scope)?;
+            library.skill_folder(options.scope.into())?;
         }
         edit(&[waiting.file()])?;
-        desk.recount_waiting(&waiting)?;
+        library.recount_proposal(&waiting)?;
     }
-    let written = desk.accept_waiting(&options.name, options.scope)?;
+    let written = library.accept_proposal(&options.name, options.scope.into())?;
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "name": options.name,
-            "scope": options.scope.name(),
+            "scope": SkillScope::from(options.scope).name(),
             "target": written.first().map(|path| path_json(path)),
             "changed": written.iter().map(|path| path_json(path)).collect::<Vec<_>>(),
         }));
@@ -211,10 +212,10 @@ fn accept(options: &AcceptOptions, desk: &Desk) -> anyhow::Result<()> {
     print(&format!("{name} counts now: {}\n`longhaul skills inbox undo` takes it back.\n", places.join(", ")))
 }
 
-fn undo(options: &ListOptions, desk: &Desk) -> anyhow::Result<()> {
-    let undone = desk.undo_waiting()?;
+fn undo(options: &ListOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    let undone = library.undo_acceptance()?;
     if options.json {
-        return print_all(&match &undone {
+        return print_json(&match &undone {
             Undone::Skill(skill) => {
                 json!({"schema": 1, "name": skill.name, "removed": path_json(&skill.target), "restored": []})
             }
@@ -227,20 +228,4 @@ fn undo(options: &ListOptions, desk: &Desk) -> anyhow::Result<()> {
         });
     }
     print(&format!("{}\n", visible(&undone_words(&undone))))
-}
-
-/// What was taken back, in a sentence.
-pub(crate) fn undone_words(undone: &Undone) -> String {
-    match undone {
-        Undone::Skill(skill) => format!("{} waits again; {} is gone.", skill.name, skill.target.display()),
-        Undone::Update(update) => taken_back_words(update),
-    }
-}
-
-/// Which patches were taken back, in a sentence.
-pub(crate) fn taken_back_words(undone: &TakenBack) -> String {
-    let files: Vec<String> = undone.restored.iter().map(|path| path.display().to_string()).collect();
-    let is = if files.len() == 1 { "is" } else { "are" };
-    let waits = if undone.patches.len() == 1 { "waits" } else { "wait" };
-    format!("{} {waits} again; {} {is} as before.", undone.patches.join(", "), files.join(", "))
 }

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use longhaul_app::skills::{SkillLibrary, SkillScope, failure, unknown};
 use longhaul_skills::{
     InstallPlan, Skill, SkillTier, plan_install, plan_link, run_install, run_link, run_uninstall,
 };
 use serde_json::{Value, json};
 
-use super::scope::Scope;
-use super::{Desk, failure, unknown};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::confirmation::confirm;
-use crate::output::{Page, Screen, pad_left, path_json, plural, print, thousands, visible};
+use crate::options::SkillScopeArgument;
+use crate::output::{
+    Color, Page, Screen, pad_left, path_json, plural, print, print_json, thousands, visible,
+};
+use crate::questions::confirm;
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallOptions {
@@ -21,7 +21,7 @@ pub(crate) struct InstallOptions {
     path: PathBuf,
     /// Whose skill it becomes.
     #[arg(long, default_value = "user")]
-    scope: Scope,
+    scope: SkillScopeArgument,
     /// Only shows what would be installed.
     #[arg(long)]
     dry_run: bool,
@@ -39,7 +39,7 @@ pub(crate) struct LinkOptions {
     path: PathBuf,
     /// Whose skill it becomes.
     #[arg(long, default_value = "user")]
-    scope: Scope,
+    scope: SkillScopeArgument,
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
@@ -51,14 +51,14 @@ pub(crate) struct UninstallOptions {
     name: String,
     /// Whose skill is meant [default: the one that counts].
     #[arg(long)]
-    scope: Option<Scope>,
+    scope: Option<SkillScopeArgument>,
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn install(options: &InstallOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
-    let into = desk.skill_folder(options.scope)?;
+pub(super) fn install(options: &InstallOptions, library: &SkillLibrary, color: Color) -> anyhow::Result<()> {
+    let into = library.skill_folder(options.scope.into())?;
     let plans = plan_install(&options.path, &into).map_err(failure)?;
     if !options.json {
         let mut page = Page::new(Screen::of_stdout(color));
@@ -76,8 +76,8 @@ pub(super) fn install(options: &InstallOptions, desk: &Desk, color: Color) -> an
     }
     if options.json {
         let plans: Vec<Value> = plans.iter().map(plan_json).collect();
-        return print_all(
-            &json!({"schema": 1, "scope": options.scope.name(), "installed": is_done, "skills": plans}),
+        return print_json(
+            &json!({"schema": 1, "scope": SkillScope::from(options.scope).name(), "installed": is_done, "skills": plans}),
         );
     }
     match installed {
@@ -122,14 +122,14 @@ fn plan_json(plan: &InstallPlan) -> Value {
     })
 }
 
-pub(super) fn link(options: &LinkOptions, desk: &Desk) -> anyhow::Result<()> {
-    let into = desk.skill_folder(options.scope)?;
+pub(super) fn link(options: &LinkOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    let into = library.skill_folder(options.scope.into())?;
     let plan = plan_link(&options.path, &into).map_err(failure)?;
     run_link(&plan).map_err(failure)?;
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
-            "scope": options.scope.name(),
+            "scope": SkillScope::from(options.scope).name(),
             "name": plan.name.as_str(),
             "description": plan.description,
             "source": path_json(&plan.source),
@@ -140,19 +140,21 @@ pub(super) fn link(options: &LinkOptions, desk: &Desk) -> anyhow::Result<()> {
     print(&format!("{}: {} leads to {}\n", visible(plan.name.as_str()), visible(&from), visible(&to)))
 }
 
-pub(super) fn uninstall(options: &UninstallOptions, desk: &Desk) -> anyhow::Result<()> {
-    let skills = desk.skills();
+pub(super) fn uninstall(options: &UninstallOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    let skills = library.skills();
     let is_in_scope = |skill: &&Skill| match options.scope {
         None => true,
-        Some(Scope::User) => matches!(skill.tier, SkillTier::User | SkillTier::UserShared),
-        Some(Scope::Workspace) => matches!(skill.tier, SkillTier::Workspace | SkillTier::WorkspaceShared),
+        Some(SkillScopeArgument::User) => matches!(skill.tier, SkillTier::User | SkillTier::UserShared),
+        Some(SkillScopeArgument::Workspace) => {
+            matches!(skill.tier, SkillTier::Workspace | SkillTier::WorkspaceShared)
+        }
     };
     let mut all = skills.found.iter().chain(skills.overridden.iter().map(|overridden| &overridden.skill));
     let meant = all.find(|skill| skill.name.is_meant_by(&options.name) && is_in_scope(skill));
     let skill = meant.ok_or_else(|| unknown(&options.name))?;
-    let gone = run_uninstall(skill, &desk.places()).map_err(failure)?;
+    let gone = run_uninstall(skill, &library.places()).map_err(failure)?;
     if options.json {
-        return print_all(&json!({"schema": 1, "name": skill.name.as_str(), "removed": path_json(&gone)}));
+        return print_json(&json!({"schema": 1, "name": skill.name.as_str(), "removed": path_json(&gone)}));
     }
     print(&format!("{} is gone: {}\n", visible(skill.name.as_str()), visible(&gone.display().to_string())))
 }

@@ -1,13 +1,11 @@
 //! `longhaul skills list`: the skills that count here.
 
 use clap::Args;
+use longhaul_app::skills::SkillLibrary;
 use longhaul_skills::{OverriddenSkill, Skill, SkillTier, Skills};
 use serde_json::{Value, json};
 
-use super::Desk;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, path_json, plural, visible, wrapped};
+use crate::output::{Color, Page, Screen, path_json, plural, print_json, visible, wrapped};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
@@ -19,20 +17,20 @@ pub(crate) struct ListOptions {
     json: bool,
 }
 
-pub(super) fn run(options: &ListOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
-    let skills = desk.skills();
+pub(super) fn run(options: &ListOptions, library: &SkillLibrary, color: Color) -> anyhow::Result<()> {
+    let skills = library.skills();
     if options.json {
-        return print_all(&to_json(&skills, desk));
+        return print_json(&to_json(&skills, library));
     }
     let mut page = Page::new(Screen::of_stdout(color));
-    text(&mut page, &skills, desk, options.all);
+    text(&mut page, &skills, library, options.all);
     crate::output::print(&page.into_text())
 }
 
-fn text(page: &mut Page, skills: &Skills, desk: &Desk, all: bool) {
+fn text(page: &mut Page, skills: &Skills, library: &SkillLibrary, all: bool) {
     let shown: Vec<&Skill> =
         skills.found.iter().filter(|skill| all || skill.tier != SkillTier::Builtin).collect();
-    if !desk.settings.skills().is_enabled {
+    if !library.settings.skills().is_enabled {
         page.line("Skills are switched off in the settings.");
     } else if shown.is_empty() {
         page.line("There are no skills here.");
@@ -105,7 +103,7 @@ pub(super) fn skill_json(skill: &Skill) -> Value {
     })
 }
 
-fn to_json(skills: &Skills, desk: &Desk) -> Value {
+fn to_json(skills: &Skills, library: &SkillLibrary) -> Value {
     let overridden = skills.overridden.iter().map(|OverriddenSkill { skill, by }| {
         json!({
             "name": skill.name.as_str(),
@@ -120,8 +118,8 @@ fn to_json(skills: &Skills, desk: &Desk) -> Value {
         .map(|refused| json!({"path": path_json(&refused.path), "reason": refused.reason}));
     json!({
         "schema": 1,
-        "folder": path_json(&desk.around.cwd),
-        "enabled": desk.settings.skills().is_enabled,
+        "folder": path_json(&library.context.cwd),
+        "enabled": library.settings.skills().is_enabled,
         "skills": skills.found.iter().map(skill_json).collect::<Vec<_>>(),
         "overridden": overridden.collect::<Vec<_>>(),
         "refused": refused.collect::<Vec<_>>(),

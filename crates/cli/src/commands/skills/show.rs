@@ -1,12 +1,11 @@
 //! `longhaul skills show NAME`: a skill, as a model would read it.
 
 use clap::Args;
+use longhaul_app::skills::{SkillLibrary, failure, unknown};
 use longhaul_skills::load_activation;
 
 use super::list::skill_json;
-use super::{Desk, failure, unknown};
-use crate::commands::sessions::report::print_all;
-use crate::output::{print, visible_text};
+use crate::output::{print, print_json, visible_text};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
@@ -17,8 +16,8 @@ pub(crate) struct ShowOptions {
     json: bool,
 }
 
-pub(super) fn run(options: &ShowOptions, desk: &Desk) -> anyhow::Result<()> {
-    let skills = desk.skills();
+pub(super) fn run(options: &ShowOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    let skills = library.skills();
     let skill = skills.get(&options.name).ok_or_else(|| unknown(&options.name))?;
     let activation = load_activation(skill).map_err(failure)?;
     if options.json {
@@ -26,7 +25,7 @@ pub(super) fn run(options: &ShowOptions, desk: &Desk) -> anyhow::Result<()> {
         object["schema"] = 1.into();
         object["instructions"] = activation.instructions.into();
         object["resources"] = activation.resources.into();
-        return print_all(&object);
+        return print_json(&object);
     }
     print(&format!("{}\n", visible_text(&activation.render())))
 }

@@ -1,16 +1,11 @@
 //! `longhaul skills enable NAME` and `disable NAME`.
 
-use std::path::PathBuf;
-
 use clap::Args;
-use longhaul_workspace::WorkspaceFolder;
+use longhaul_app::skills::{SkillLibrary, Switched};
 use serde_json::json;
 
-use super::scope::Scope;
-use super::{Desk, unknown};
-use crate::commands::sessions::report::print_all;
-use crate::output::{path_json, print, visible};
-use crate::settings::set_list;
+use crate::options::SkillScopeArgument;
+use crate::output::{path_json, print, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct SwitchOptions {
@@ -19,100 +14,25 @@ pub(crate) struct SwitchOptions {
     /// Whose settings say so [default: the workspace's if it has a folder .gemini and is trusted, else yours; `enable` looks
     /// in both].
     #[arg(long)]
-    scope: Option<Scope>,
+    scope: Option<SkillScopeArgument>,
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn disable(options: &SwitchOptions, desk: &Desk) -> anyhow::Result<()> {
-    tell(options, &desk.switch_off(&options.name, options.scope)?)
+pub(super) fn disable(options: &SwitchOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    tell(options, &library.switch_off(&options.name, options.scope.map(Into::into))?)
 }
 
-pub(super) fn enable(options: &SwitchOptions, desk: &Desk) -> anyhow::Result<()> {
-    tell(options, &desk.switch_on(&options.name, options.scope)?)
-}
-
-/// A skill that was switched.
-pub(crate) struct Switched {
-    name: String,
-    is_enabled: bool,
-    /// The settings files that say so now and did not before.
-    changed: Vec<PathBuf>,
-}
-
-impl Desk {
-    /// Switches a skill off.
-    pub(crate) fn switch_off(&self, name: &str, scope: Option<Scope>) -> anyhow::Result<Switched> {
-        let skills = self.skills();
-        let skill = skills.get(name).ok_or_else(|| unknown(name))?;
-        let name = skill.name.to_string();
-        let has_folder = || {
-            let folder = WorkspaceFolder::of(&self.around.cwd);
-            folder.settings().parent().is_some_and(|folder| folder.is_dir())
-                && !self.home.is_folder_of(&folder)
-        };
-        let is_workspace = self.around.trust.is_trusted() && has_folder();
-        let scope = scope.unwrap_or(if is_workspace { Scope::Workspace } else { Scope::User });
-        let file = self.settings_file(scope)?;
-        let is_changed = set_list(&file, "skills", "disabled", |mut names| {
-            if !names.iter().any(|known| skill.name.is_meant_by(known)) {
-                names.push(name.clone());
-            }
-            names
-        })?;
-        Ok(Switched { name, is_enabled: false, changed: if is_changed { vec![file] } else { Vec::new() } })
-    }
-
-    /// Switches a skill on again.
-    pub(crate) fn switch_on(&self, given: &str, scope: Option<Scope>) -> anyhow::Result<Switched> {
-        let skills = self.skills();
-        let is_off = |name: &String| name.trim().eq_ignore_ascii_case(given.trim());
-        let listed = self.settings.disabled_skills().into_iter().find(is_off);
-        // A name that is only in the list can be taken out of it, too.
-        let name = match (skills.get(given), listed) {
-            (Some(skill), _) => skill.name.to_string(),
-            (None, Some(listed)) => listed,
-            (None, None) => return Err(unknown(given)),
-        };
-        let scopes = match scope {
-            Some(scope) => vec![scope],
-            None if self.around.trust.is_trusted() => vec![Scope::User, Scope::Workspace],
-            None => vec![Scope::User],
-        };
-        let mut changed = Vec::new();
-        for scope in scopes {
-            let file = self.settings_file(scope)?;
-            let is_named = |known: &String| known.trim().to_lowercase() == name.to_lowercase();
-            if file.exists()
-                && set_list(&file, "skills", "disabled", |names| {
-                    names.into_iter().filter(|known| !is_named(known)).collect()
-                })?
-            {
-                changed.push(file);
-            }
-        }
-        Ok(Switched { name, is_enabled: true, changed })
-    }
-}
-
-impl Switched {
-    /// What changed, in a sentence.
-    pub(crate) fn in_words(&self) -> String {
-        let state = if self.is_enabled { "on" } else { "off" };
-        let files: Vec<String> = self.changed.iter().map(|file| file.display().to_string()).collect();
-        match files.is_empty() {
-            true => format!("{} was {state} already.", self.name),
-            false => format!("{} is {state} now: {} says so.", self.name, files.join(" and ")),
-        }
-    }
+pub(super) fn enable(options: &SwitchOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    tell(options, &library.switch_on(&options.name, options.scope.map(Into::into))?)
 }
 
 fn tell(options: &SwitchOptions, switched: &Switched) -> anyhow::Result<()> {
     if options.json {
         let changed: Vec<_> = switched.changed.iter().map(|file| path_json(file)).collect();
         let (name, is_enabled) = (&switched.name, switched.is_enabled);
-        return print_all(&json!({"schema": 1, "name": name, "enabled": is_enabled, "changed": changed}));
+        return print_json(&json!({"schema": 1, "name": name, "enabled": is_enabled, "changed": changed}));
     }
     print(&format!("{}\n", visible(&switched.in_words())))
 }

@@ -33,7 +33,7 @@ pub(super) fn overflow(overflow: &Overflow) -> Value {
     })
 }
 
-/// Why the model stopped, where it did.
+/// The reason why the model stopped, where it did.
 pub(super) fn finish_reason(end: &TurnEnd) -> Value {
     let TurnEnd::Finished(reason) = end else { return Value::Null };
     match reason {
@@ -71,7 +71,7 @@ pub(super) fn tool_result(end: &ToolEnd) -> Value {
     })
 }
 
-/// What was done in a turn, counted.
+/// The statistics of a turn.
 pub(super) fn statistics(statistics: &Statistics) -> Value {
     let tools = statistics.tools.iter().map(|(name, tool)| {
         let counts = json!({
@@ -104,7 +104,7 @@ pub(super) fn estimated(consumed: &Consumption) -> Value {
     json!({"input": consumed.estimated_input, "output": consumed.estimated_output})
 }
 
-/// What a call consumed, every request that was sent for it included.
+/// The tokens of a call, every request that was sent for it included.
 pub(super) fn spent(consumed: &Consumption) -> Value {
     json!({
         "type": "spent",
@@ -114,7 +114,7 @@ pub(super) fn spent(consumed: &Consumption) -> Value {
     })
 }
 
-/// What is told of the work of a sub-agent: what it does and what it consumes, not what it says.
+/// The event of a sub-agent: what it does and what it consumes, not what it says.
 pub(super) fn in_subagent(event: &AgentEvent) -> Option<Value> {
     Some(match event {
         AgentEvent::ToolBegan { call, .. } => tool_call(call),
@@ -136,7 +136,7 @@ pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> Value {
     json!({"type": "memory", "why": why, "files": files})
 }
 
-/// What became of instructions in a compaction.
+/// The state of instructions after a compaction.
 pub(super) fn instructions(sources: &[InstructionSource]) -> Value {
     let source = |InstructionSource { what, state }: &InstructionSource| {
         let state = state.as_str();

@@ -1,113 +1,39 @@
 //! `longhaul -p PROMPT`: one turn of a conversation with a model, recorded and resumable.
 
-pub(super) mod compose;
+mod event_lines;
 mod json;
-pub(super) mod open;
 mod report;
-pub(super) mod system;
-mod told;
 mod words;
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use clap::{Args, ValueEnum};
-use longhaul_agent::{Agent, AgentDeps, AgentError, LimitOf, TurnEnd};
+use longhaul_agent::{AgentDeps, AgentError, LimitOf, TurnEnd};
+use longhaul_app::agent::{AgentResources, Attendance, HelperModels, SessionSummariser};
+use longhaul_app::environment;
+use longhaul_app::failure::hinted;
+use longhaul_app::models::Models;
+use longhaul_app::project::log_failure;
+use longhaul_app::sessions::{self, FoundSession};
+use longhaul_app::settings::Settings;
 use longhaul_conversation::{FinishReason, Part, Usage};
-use longhaul_engine::{CalibrationFile, EngineError, Folder};
+use longhaul_engine::EngineError;
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_sessions::{LogError, load_metadata};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::Color;
-use crate::clock::now;
-use crate::commands::sessions::import::new_id;
-use crate::equipment::{Aids, Attendance, Equipment, SubagentModels, Summaries, WorkOptions};
-use crate::failure::hinted;
-use crate::models::Models;
-use crate::output::{Screen, thousands, visible};
-use crate::project::log_failure;
-use crate::running::{Interrupted, until_interrupted};
-use crate::settings::Settings;
-use crate::{environment, output};
-
-use self::open::Found;
 use self::report::Reporter;
 use self::words::Silence;
+use crate::input;
+use crate::options::TalkOptions;
+use crate::output::{Color, tell_notes, thousands, visible};
+use crate::running::{Interrupted, until_interrupted};
 
-#[derive(Debug, Default, Args)]
-pub(crate) struct TalkOptions {
-    /// Asks a model this and prints its answer; what comes on standard input stands before it, as data.
-    #[arg(short, long, value_name = "PROMPT")]
-    prompt: Option<String>,
-    /// The model to talk to: a name, provider/name, or auto, pro, flash or flash-lite.
-    #[arg(short, long, value_name = "MODEL")]
-    pub(super) model: Option<String>,
-    /// Goes on with a session of this folder: latest, its number in `sessions list`, its id; or with one in a file.
-    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
-    pub(super) resume: Option<PathBuf>,
-    /// With --resume: goes on in a copy of the session, which stays as it is; another program may be writing it.
-    #[arg(long, requires = "resume")]
-    pub(super) fork: bool,
-    /// How the answer is printed [default: text].
-    #[arg(long, value_name = "FORMAT")]
-    output_format: Option<OutputFormat>,
-    /// A file of certificates to trust beside the system's.
-    #[arg(long, value_name = "FILE")]
-    pub(super) ca_file: Option<PathBuf>,
-    /// Talks in plain lines, one after the other, as screen readers like it.
-    #[arg(long, conflicts_with_all = ["prompt", "output_format"])]
-    screen_reader: bool,
-    #[command(flatten)]
-    pub(super) work: WorkOptions,
-}
-
-/// How an answer is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// The text, as it arrives.
-    #[default]
-    Text,
-    /// One JSON object when everything is over.
-    Json,
-    /// One JSON object a line, as things happen.
-    StreamJson,
-}
-
-impl TalkOptions {
-    /// Whether nothing of all this was given.
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self { prompt, model, resume, fork, output_format, ca_file, screen_reader, work } = self;
-        prompt.is_none()
-            && model.is_none()
-            && resume.is_none()
-            && !fork
-            && output_format.is_none()
-            && ca_file.is_none()
-            && !screen_reader
-            && work.is_empty()
-    }
-
-    /// Whether the user wants to be talked to in plain lines.
-    pub(crate) fn is_for_screen_readers(&self) -> bool {
-        self.screen_reader
-    }
-
-    /// Whether somebody is there to talk with.
-    pub(crate) fn is_interactive(&self) -> bool {
-        let is_silent = self.prompt.is_none() && self.output_format.is_none();
-        let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        is_silent && (is_terminal || self.screen_reader)
-    }
-
-    /// The message for the model: what was piped, then the prompt; nothing if both are empty.
-    pub(crate) fn words(&self) -> anyhow::Result<Option<Vec<Part>>> {
-        let silence = if self.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
-        words::compose(self.prompt.as_deref(), silence)
-    }
+/// The message for the model: what was piped, then the prompt; nothing if both are empty.
+pub(crate) fn words(options: &TalkOptions) -> anyhow::Result<Option<Vec<Part>>> {
+    let silence = if options.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
+    words::compose(options.prompt.as_deref(), silence)
 }
 
 /// Says something to a model and prints what it answers.
@@ -136,12 +62,16 @@ fn talk(
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     let started = Instant::now();
-    let surroundings = environment::of_process();
-    let home = Home::resolve(&surroundings)?;
-    let models =
-        Models::load(settings, options.ca_file.as_deref(), reporter.color(), |text| reporter.warn(text))?;
-    let found = options.resume.as_deref().map(|given| open::find(given, options.fork)).transpose()?;
-    let session_model = found.as_ref().and_then(Found::model);
+    let home = Home::resolve(&environment::of_process())?;
+    let models = Models::load(settings, options.ca_file.as_deref(), tell_notes(reporter.color()), |text| {
+        reporter.warn(text);
+    })?;
+    let found = options
+        .resume
+        .as_deref()
+        .map(|given| sessions::find(given, options.fork, &input::showing_progress))
+        .transpose()?;
+    let session_model = found.as_ref().and_then(FoundSession::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     if chosen.is_window_assumed {
         let (name, window) = (&chosen.name, thousands(chosen.window.0));
@@ -150,75 +80,50 @@ fn talk(
         ));
     }
     let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
-    let aids = Aids::load(&models, settings, &chosen, named, |text| reporter.warn(text));
-    let snapshots = compose::snapshots(&models, settings, &chosen, |text| reporter.warn(text));
-    let attendance = Attendance::Unattended;
-    let (equipment, mut memory) = Equipment::load(&options.work, settings, &home, attendance)?;
-    let variable = |name: &str| std::env::var(name).ok();
-    let is_trusted = equipment.permissions.situation.is_trusted;
-    let options_of_prompt = equipment.prompt_options();
-    let (system, refused) =
-        system::prompt(variable, surroundings.user_home.as_deref(), is_trusted, options_of_prompt)?;
-    refused.iter().for_each(|warning| reporter.warn(warning));
-    let subagent_models = SubagentModels::choose(&models, equipment.definitions());
+    let helpers = HelperModels::load(&models, settings, &chosen, named, |text| reporter.warn(text));
+    let (work, attendance) = (options.work.to_agent_options(), Attendance::Unattended);
+    let parts = (chosen, helpers);
+    let (mut deps, memory) =
+        AgentResources::load(work, settings, home, attendance, models, parts, |text| reporter.warn(text))?;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open()?,
-        None => open::begin()?,
+        None => sessions::begin()?,
     };
     opened.notes.iter().for_each(|note| reporter.note(note));
     opened.warnings.iter().for_each(|warning| reporter.warn(warning));
-    let calibration = CalibrationFile::at(home.root().join("longhaul").join("calibration.json"));
-    equipment.notes.iter().for_each(|note| reporter.note(note));
-    equipment.warnings.iter().for_each(|warning| reporter.warn(warning));
-    let place = open::surroundings(&opened.project, &equipment.folders, settings);
-    let agent_settings =
-        compose::agent_settings(&options.work, settings, &equipment, &chosen, &calibration, system, place);
-    let files = Folder::new(opened.project.home.root());
-    let summaries = Summaries::new(settings, &opened.project);
+    deps.toolkit.notes.iter().for_each(|note| reporter.note(note));
+    deps.toolkit.warnings.iter().for_each(|warning| reporter.warn(warning));
+    let summaries = SessionSummariser::new(settings, &opened.project);
     let session = opened.id.clone();
-    reporter.begin(&opened, &chosen).context(NOT_WRITTEN)?;
+    reporter.begin(&opened, &deps.model).context(NOT_WRITTEN)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
-    memory.keep_private_in(opened.project.home.memory());
-    let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
-    let telemetry = settings.telemetry_file(home.root());
-    let mut last_words = None;
+    let mut agent = deps.open_agent(opened, memory);
+    let mut closing_notes = None;
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
-        let host = AgentDeps {
-            summariser: &snapshots,
-            counter: Some(&chosen),
-            telemetry: telemetry.as_deref(),
-            calibration: Some(&calibration),
-            tools: &equipment.tools,
-            subagents: &equipment.subagents,
-            manager: equipment.manager.as_ref(),
-            models: Some(&subagent_models),
-            hooks: Some(equipment.hook_points()),
-            jobs: &|| equipment.running(),
-            skills: Some(&equipment.active_skills),
-            events: &|event| reporter.hear(event),
-            ..aids.join(&chosen, AgentDeps::new(&chosen.http, &files, &now, &new_id))
-        };
+        let host = AgentDeps { events: &|event| reporter.observe(event), ..deps.host() };
         agent.begin_session(source, &host, cancel).await?;
         let end = agent.run_turn_with(words, &host, cancel).await;
-        equipment.jobs.stop_all().await;
+        deps.toolkit.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
         // There may be room again; and of what is not recorded nothing is sent, not even for a summary.
         let recorded = agent.record_pending(&host);
         if recorded.is_ok() && end.is_ok() {
-            last_words = summaries.last_words(agent.conversation(), aids.summariser(&chosen), cancel).await;
+            closing_notes = summaries
+                .closing_notes(agent.conversation(), deps.helpers.summariser(&deps.model), cancel)
+                .await;
         }
         end
     })?;
     let mut asides = agent.statistics().side_calls.clone();
     asides.add(&summaries.asides());
-    let price = |name: &str, usage: &Usage| aids.asked(name, &chosen)?.cost(usage);
+    let price = |name: &str, usage: &Usage| deps.helpers.asked(name, &deps.model)?.cost(usage);
     reporter.count(agent.statistics(), json::asides(&asides, price));
     let file = agent.conversation().log().path().to_path_buf();
-    if let Some(last_words) = last_words {
+    if let Some(closing_notes) = closing_notes {
         drop(agent);
-        if let Err(error) = last_words.write(&file) {
+        if let Err(error) = closing_notes.write(&file) {
             reporter.warn(&format!("the session has no summary: {error}"));
         }
     }
@@ -236,17 +141,17 @@ fn talk(
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;
-    let routed = reporter.routed().and_then(|model| aids.routed(&model));
-    let answered = routed.unwrap_or(&chosen);
+    let routed = reporter.routed().and_then(|model| deps.helpers.routed(&model));
+    let answered = routed.unwrap_or(&deps.model);
     let cost = |subagent: Option<&str>, usage: &Usage| match subagent {
-        Some(name) => subagent_models.cost(name, usage, answered),
+        Some(name) => deps.subagent_models.cost(name, usage, answered),
         None => answered.cost(usage),
     };
     reporter.conclude(&end, answered, cost, started.elapsed()).context(NOT_WRITTEN)?;
     into_result(end, reporter)
 }
 
-/// Whether the program succeeds.
+/// The result of the program for the end of a turn.
 fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
     let recorded = reporter.recorded();
     match end {
@@ -291,10 +196,4 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
             Err(hinted(anyhow!("the model was asked {limit} times in {scope}, which is the limit"), hint))
         }
     }
-}
-
-/// A note on standard error.
-fn note(text: &str, color: Color) {
-    let label = Screen::of_stderr(color).faint("note:");
-    output::print_aside(&format!("{label} {}\n", visible(text)));
 }

@@ -6,31 +6,31 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use longhaul_agent::{Event, Spending, Statistics, TurnEnd};
+use longhaul_app::failure::hint_for;
+use longhaul_app::models::ChosenModel;
+use longhaul_app::sessions::OpenSession;
 use longhaul_conversation::{Consumption, FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::open::Opened;
-use super::{OutputFormat, json, note, told};
-use crate::args::Color;
-use crate::failure;
-use crate::models::Chosen;
-use crate::output::{Screen, escape_json, print_aside, thousands, visible, visible_text};
+use super::{event_lines, json};
+use crate::options::OutputFormat;
+use crate::output::{Color, Screen, escape_json, note, print_aside, thousands, visible, visible_text};
 
 /// Tells of a turn in one of three forms.
 #[derive(Debug)]
 pub(super) struct Reporter {
     format: OutputFormat,
     color: Color,
-    /// Whether the answer is shown on a terminal, which some characters would act on.
+    /// True if the answer is shown on a terminal, which some characters would act on.
     on_terminal: bool,
-    heard: Mutex<Heard>,
+    record: Mutex<TurnRecord>,
 }
 
-/// What was heard so far.
+/// The turn as far as it was observed.
 #[derive(Debug, Default)]
-struct Heard {
+struct TurnRecord {
     session: Value,
     file: Value,
     provider: Value,
@@ -38,9 +38,9 @@ struct Heard {
     /// The model that was chosen for the prompt, if one was.
     routed: Option<String>,
     text: String,
-    /// What the model of the conversation consumed, every request that was sent included.
+    /// The tokens of the conversation's model, every request that was sent included.
     consumed: Consumption,
-    /// What those of sub-agents consumed, by their names.
+    /// The tokens of sub-agents, by their names.
     delegated: BTreeMap<String, Consumption>,
     steps: u32,
     tool_calls: Vec<Value>,
@@ -50,12 +50,12 @@ struct Heard {
     /// Which models were chosen, and why.
     routing: Vec<Value>,
     compactions: Vec<Value>,
-    /// What compactions cost, in dollars.
+    /// The cost of compactions, in dollars.
     compaction_cost: f64,
     overflow: Value,
     warnings: Vec<String>,
     is_concluded: bool,
-    /// Why nothing more can be printed.
+    /// The error after which nothing more can be printed.
     broken: Option<io::Error>,
     cancel: Option<CancellationToken>,
 }
@@ -63,7 +63,7 @@ struct Heard {
 impl Reporter {
     pub(super) fn new(format: OutputFormat, color: Color) -> Self {
         let on_terminal = io::stdout().is_terminal();
-        Self { format, color, on_terminal, heard: Mutex::default() }
+        Self { format, color, on_terminal, record: Mutex::default() }
     }
 
     /// When colours are used.
@@ -73,18 +73,18 @@ impl Reporter {
 
     /// The id of the session, if it is recorded.
     pub(super) fn recorded(&self) -> Option<String> {
-        let heard = self.heard();
-        heard.session.as_str().filter(|_| heard.file.is_string()).map(str::to_string)
+        let record = self.record();
+        record.session.as_str().filter(|_| record.file.is_string()).map(str::to_string)
     }
 
-    /// What to do about a failure; whoever has read half of an answer wants to know whether it is lost.
+    /// The hint for a failure; whoever has read half of an answer wants to know whether it is lost.
     pub(super) fn hint(&self, error: &ModelError) -> String {
-        self.heard().hint(error)
+        self.record().hint(error)
     }
 
-    /// Where nobody reads any more, nothing more need be said.
+    /// Cancels this once nobody reads the output any more.
     pub(super) fn stop_with(&self, cancel: &CancellationToken) {
-        self.heard().cancel = Some(cancel.clone());
+        self.record().cancel = Some(cancel.clone());
     }
 
     /// A note on standard error.
@@ -96,124 +96,124 @@ impl Reporter {
     pub(super) fn warn(&self, text: &str) {
         let label = Screen::of_stderr(self.color).warning("warning:");
         print_aside(&format!("{label} {}\n", visible(text)));
-        let mut heard = self.heard();
-        heard.warnings.push(text.to_string());
-        self.line(&mut heard, &json!({"type": "warning", "message": text}));
+        let mut record = self.record();
+        record.warnings.push(text.to_string());
+        self.line(&mut record, &json!({"type": "warning", "message": text}));
     }
 
     /// The session and the model are known.
-    pub(super) fn begin(&self, opened: &Opened, chosen: &Chosen) -> io::Result<()> {
-        let mut heard = self.heard();
-        heard.session = opened.id.as_str().into();
-        heard.file = opened.log.path().display().to_string().into();
-        heard.provider = chosen.provider().into();
-        heard.model = chosen.name.as_str().into();
+    pub(super) fn begin(&self, opened: &OpenSession, chosen: &ChosenModel) -> io::Result<()> {
+        let mut record = self.record();
+        record.session = opened.id.as_str().into();
+        record.file = opened.log.path().display().to_string().into();
+        record.provider = chosen.provider().into();
+        record.model = chosen.name.as_str().into();
         let line = json!({
             "type": "init",
             "schema": 1,
-            "session_id": heard.session,
-            "file": heard.file,
-            "provider": heard.provider,
-            "model": heard.model,
+            "session_id": record.session,
+            "file": record.file,
+            "provider": record.provider,
+            "model": record.model,
             "window": chosen.window,
         });
-        self.line(&mut heard, &line);
-        heard.broken.take().map_or(Ok(()), Err)
+        self.line(&mut record, &line);
+        record.broken.take().map_or(Ok(()), Err)
     }
 
     /// One thing happened.
-    pub(super) fn hear(&self, event: Event) {
+    pub(super) fn observe(&self, event: Event) {
         match event {
             Event::Warning(text) => return self.warn(&text),
             Event::Compaction(event) => return self.hear_compaction(&event),
             Event::Subagent { name, event, .. } => return self.hear_subagent(&name, &event),
             _ => {}
         }
-        let mut heard = self.heard();
+        let mut record = self.record();
         match event {
             Event::TextDelta(text) => {
                 if self.format == OutputFormat::Text {
                     match self.on_terminal {
-                        true => heard.print(&visible_text(&text)),
-                        false => heard.print(&text),
+                        true => record.print(&visible_text(&text)),
+                        false => record.print(&text),
                     }
                 }
-                self.line(&mut heard, &json!({"type": "text", "text": text}));
-                heard.text.push_str(&text);
+                self.line(&mut record, &json!({"type": "text", "text": text}));
+                record.text.push_str(&text);
             }
-            Event::ThoughtDelta(text) => self.line(&mut heard, &json!({"type": "thought", "text": text})),
+            Event::ThoughtDelta(text) => self.line(&mut record, &json!({"type": "thought", "text": text})),
             Event::Overflow(overflow) => {
-                heard.overflow = json::overflow(&overflow);
-                let line = json::typed("overflow", heard.overflow.clone());
-                self.line(&mut heard, &line);
+                record.overflow = json::overflow(&overflow);
+                let line = json::typed("overflow", record.overflow.clone());
+                self.line(&mut record, &line);
             }
             Event::AskedAgain => {
                 self.note("the request was too long for the model; asking again with less");
-                self.line(&mut heard, &json!({"type": "asked_again"}));
+                self.line(&mut record, &json!({"type": "asked_again"}));
             }
-            Event::Usage(usage) => self.line(&mut heard, &json::typed("usage", json!(usage))),
+            Event::Usage(usage) => self.line(&mut record, &json::typed("usage", json!(usage))),
             Event::Spent { on: Spending::Answer, consumed } => {
-                heard.consumed = heard.consumed + consumed;
-                self.line(&mut heard, &json::spent(&consumed));
+                record.consumed = record.consumed + consumed;
+                self.line(&mut record, &json::spent(&consumed));
             }
             // These are told all together at the end.
             Event::Spent { on: Spending::SideCall { .. }, .. } => {}
             Event::ToolBegan { call, preview } => {
-                self.note(&told::beginning(&call, &preview));
-                self.line(&mut heard, &json::tool_call(&call));
+                self.note(&event_lines::beginning(&call, &preview));
+                self.line(&mut record, &json::tool_call(&call));
             }
             Event::ToolEnded(end) => {
-                if let Some(text) = told::ending(&end) {
+                if let Some(text) = event_lines::ending(&end) {
                     self.note(&text);
                 }
                 let line = json::tool_result(&end);
-                self.line(&mut heard, &line);
-                heard.tool_calls.push(line);
+                self.line(&mut record, &line);
+                record.tool_calls.push(line);
             }
             Event::Routed { model, reason } => {
                 self.note(&format!("{model} answers: {reason}"));
                 let line = json!({"model": model, "reason": reason});
-                self.line(&mut heard, &json::typed("routed", line.clone()));
-                heard.routing.push(line);
-                heard.routed = Some(model);
+                self.line(&mut record, &json::typed("routed", line.clone()));
+                record.routing.push(line);
+                record.routed = Some(model);
             }
             Event::Looping { detail } => {
                 self.note(&format!("the model goes round in circles: {detail}"));
-                self.line(&mut heard, &json!({"type": "loop", "detail": detail}));
+                self.line(&mut record, &json!({"type": "loop", "detail": detail}));
             }
             Event::Memory { files, why } => {
-                self.note(&told::memory(&files, why));
+                self.note(&event_lines::memory(&files, why));
                 let line = json::memory(&files, why);
-                self.line(&mut heard, &line);
+                self.line(&mut record, &line);
             }
             Event::Instructions(sources) => {
-                if let Some(text) = told::instructions(&sources) {
+                if let Some(text) = event_lines::instructions(&sources) {
                     self.note(&text);
                 }
                 let sources = json::instructions(&sources);
                 // It is told right behind the compaction that it belongs to.
-                if let Some(compaction) = heard.compactions.last_mut() {
+                if let Some(compaction) = record.compactions.last_mut() {
                     compaction["instructions"] = sources.clone();
                 }
-                self.line(&mut heard, &json!({"type": "instructions", "sources": sources}));
+                self.line(&mut record, &json!({"type": "instructions", "sources": sources}));
             }
             Event::HookMessage(text) => {
                 self.note(&text);
-                self.line(&mut heard, &json!({"type": "hook", "message": text}));
+                self.line(&mut record, &json!({"type": "hook", "message": text}));
             }
             Event::StepBegan { step } => {
-                heard.steps = step;
+                record.steps = step;
                 // What was said before tools ran is a paragraph of its own.
-                if step > 1 && !heard.text.is_empty() && !heard.text.ends_with('\n') {
-                    heard.text.push('\n');
+                if step > 1 && !record.text.is_empty() && !record.text.ends_with('\n') {
+                    record.text.push('\n');
                     if self.format == OutputFormat::Text {
-                        heard.print("\n");
+                        record.print("\n");
                     }
                 }
-                self.line(&mut heard, &json!({"type": "step", "step": step}));
+                self.line(&mut record, &json!({"type": "step", "step": step}));
             }
             Event::ToolProgress { .. } | Event::Ended(_) => {}
-            // These were heard above.
+            // These were observed above.
             Event::Warning(_) | Event::Compaction(_) | Event::Subagent { .. } => {}
         }
     }
@@ -226,26 +226,26 @@ impl Reporter {
             }
             Event::Warning(text) => return self.warn(&format!("{name}: {text}")),
             Event::ToolBegan { call, preview } => {
-                self.note(&format!("{name}: {}", told::beginning(call, preview)));
+                self.note(&format!("{name}: {}", event_lines::beginning(call, preview)));
             }
             Event::ToolEnded(end) => {
-                if let Some(text) = told::ending(end) {
+                if let Some(text) = event_lines::ending(end) {
                     self.note(&format!("{name}: {text}"));
                 }
             }
             _ => {}
         }
-        let mut heard = self.heard();
+        let mut record = self.record();
         if let Event::Spent { on: Spending::Answer, consumed } = event {
             let own = name.rsplit('/').next().unwrap_or(name);
-            let sum = heard.delegated.entry(own.to_string()).or_default();
+            let sum = record.delegated.entry(own.to_string()).or_default();
             *sum = *sum + *consumed;
         }
         if let Event::Compaction(event) = event {
-            heard.compaction_cost += cost_of_compaction(event);
+            record.compaction_cost += cost_of_compaction(event);
         }
         if let Some(told) = json::in_subagent(event) {
-            self.line(&mut heard, &json!({"type": "subagent", "name": name, "event": told}));
+            self.line(&mut record, &json!({"type": "subagent", "name": name, "event": told}));
         }
     }
 
@@ -253,9 +253,9 @@ impl Reporter {
         if let Some(text) = in_words(event) {
             self.note(&text);
         }
-        let mut heard = self.heard();
+        let mut record = self.record();
         let told = json::compaction(event);
-        heard.compaction_cost += cost_of_compaction(event);
+        record.compaction_cost += cost_of_compaction(event);
         if matches!(
             event,
             Compacting::Applied { .. }
@@ -263,131 +263,131 @@ impl Reporter {
                 | Compacting::Refused { .. }
                 | Compacting::Cancelled { .. }
         ) {
-            heard.compactions.push(told.clone());
+            record.compactions.push(told.clone());
         }
-        self.line(&mut heard, &json::typed("compaction", told));
+        self.line(&mut record, &json::typed("compaction", told));
     }
 
-    /// What was done in the turn, counted, and what was asked beside it.
+    /// Takes the statistics of the turn, and the calls beside it.
     pub(super) fn count(&self, statistics: &Statistics, asides: Value) {
-        let mut heard = self.heard();
-        (heard.statistics, heard.asides) = (json::statistics(statistics), asides);
+        let mut record = self.record();
+        (record.statistics, record.asides) = (json::statistics(statistics), asides);
     }
 
     /// The turn is over. `chosen` answered; `cost_of` tells what usage costs, a sub-agent's or that of the conversation.
     pub(super) fn conclude(
         &self,
         end: &TurnEnd,
-        chosen: &Chosen,
+        chosen: &ChosenModel,
         cost_of: impl Fn(Option<&str>, &Usage) -> Option<f64>,
         took: Duration,
     ) -> io::Result<()> {
         if *end == TurnEnd::Finished(FinishReason::Length) {
             self.warn("the answer was cut off at the model's limit");
         }
-        let mut heard = self.heard();
+        let mut record = self.record();
         if self.format == OutputFormat::Text {
-            let is_open = !heard.text.is_empty() && !heard.text.ends_with('\n');
-            heard.print(if is_open { "\n" } else { "" });
+            let is_open = !record.text.is_empty() && !record.text.ends_with('\n');
+            record.print(if is_open { "\n" } else { "" });
         } else {
-            let cost = heard.cost(cost_of);
-            (heard.provider, heard.model) = (chosen.provider().into(), chosen.name.as_str().into());
-            let mut result = self.result(&heard, end_word(end), took);
+            let cost = record.cost(cost_of);
+            (record.provider, record.model) = (chosen.provider().into(), chosen.name.as_str().into());
+            let mut result = self.result(&record, end_word(end), took);
             result["finish_reason"] = json::finish_reason(end);
-            result["cost"] = json!({"answer": cost, "compactions": heard.compaction_cost});
+            result["cost"] = json!({"answer": cost, "compactions": record.compaction_cost});
             if let TurnEnd::Failed(error) = end {
-                result["error"] = json!({"message": error.to_string(), "hint": heard.hint(error)});
+                result["error"] = json!({"message": error.to_string(), "hint": record.hint(error)});
             }
-            self.print_result(&mut heard, result);
+            self.print_result(&mut record, result);
         }
-        heard.is_concluded = true;
-        heard.broken.take().map_or(Ok(()), Err)
+        record.is_concluded = true;
+        record.broken.take().map_or(Ok(()), Err)
     }
 
     /// The model that was chosen for the prompt, by the name that sessions record, if one was.
     pub(super) fn routed(&self) -> Option<String> {
-        self.heard().routed.clone()
+        self.record().routed.clone()
     }
 
     /// Nothing could begin, or the session could not be recorded.
     pub(super) fn conclude_failed(&self, error: &anyhow::Error) {
-        let mut heard = self.heard();
-        if heard.is_concluded {
+        let mut record = self.record();
+        if record.is_concluded {
             return;
         }
         if self.format == OutputFormat::Text {
             // What has arrived is a line of its own.
-            let is_open = !heard.text.is_empty() && !heard.text.ends_with('\n');
-            return heard.print(if is_open { "\n" } else { "" });
+            let is_open = !record.text.is_empty() && !record.text.ends_with('\n');
+            return record.print(if is_open { "\n" } else { "" });
         }
-        let mut result = self.result(&heard, "failed", Duration::ZERO);
-        result["error"] = json!({"message": format!("{error:#}"), "hint": failure::hint_for(error)});
-        self.print_result(&mut heard, result);
-        heard.is_concluded = true;
+        let mut result = self.result(&record, "failed", Duration::ZERO);
+        result["error"] = json!({"message": format!("{error:#}"), "hint": hint_for(error)});
+        self.print_result(&mut record, result);
+        record.is_concluded = true;
     }
 
-    fn result(&self, heard: &Heard, status: &str, took: Duration) -> Value {
+    fn result(&self, record: &TurnRecord, status: &str, took: Duration) -> Value {
         json!({
             "schema": 1,
             "status": status,
-            "session_id": heard.session,
-            "file": heard.file,
-            "provider": heard.provider,
-            "model": heard.model,
+            "session_id": record.session,
+            "file": record.file,
+            "provider": record.provider,
+            "model": record.model,
             "finish_reason": null,
-            "text": heard.text,
-            "usage": heard.all_consumed().usage,
-            "requests": heard.all_consumed().requests,
-            "estimated": json::estimated(&heard.all_consumed()),
-            "steps": heard.steps,
-            "tool_calls": heard.tool_calls,
-            "statistics": heard.statistics,
-            "asides": heard.asides,
-            "routing": heard.routing,
+            "text": record.text,
+            "usage": record.all_consumed().usage,
+            "requests": record.all_consumed().requests,
+            "estimated": json::estimated(&record.all_consumed()),
+            "steps": record.steps,
+            "tool_calls": record.tool_calls,
+            "statistics": record.statistics,
+            "asides": record.asides,
+            "routing": record.routing,
             "cost": {"answer": null, "compactions": 0.0},
-            "compactions": heard.compactions,
-            "overflow": heard.overflow,
+            "compactions": record.compactions,
+            "overflow": record.overflow,
             "error": null,
-            "warnings": heard.warnings,
+            "warnings": record.warnings,
             "milliseconds": took.as_millis() as u64,
         })
     }
 
-    fn print_result(&self, heard: &mut Heard, result: Value) {
+    fn print_result(&self, record: &mut TurnRecord, result: Value) {
         match self.format {
             OutputFormat::Text => {}
             OutputFormat::Json => {
                 let text = serde_json::to_string_pretty(&result).expect("JSON values can be written");
-                heard.print(&(escape_json(&text) + "\n"));
+                record.print(&(escape_json(&text) + "\n"));
             }
-            OutputFormat::StreamJson => self.line(heard, &json::typed("result", result)),
+            OutputFormat::StreamJson => self.line(record, &json::typed("result", result)),
         }
     }
 
     /// A line of the stream, if there is one.
-    fn line(&self, heard: &mut Heard, value: &Value) {
+    fn line(&self, record: &mut TurnRecord, value: &Value) {
         if self.format == OutputFormat::StreamJson {
-            heard.print(&(escape_json(&value.to_string()) + "\n"));
+            record.print(&(escape_json(&value.to_string()) + "\n"));
         }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn record(&self) -> MutexGuard<'_, TurnRecord> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Heard {
+impl TurnRecord {
     fn hint(&self, error: &ModelError) -> String {
         let kept = if self.text.is_empty() { "" } else { "; what has arrived is kept in the session" };
         format!("{}{kept}", error.hint())
     }
 
-    /// What all models consumed.
+    /// The tokens of all models.
     fn all_consumed(&self) -> Consumption {
         self.delegated.values().fold(self.consumed, |sum, consumed| sum + *consumed)
     }
 
-    /// What all models cost, if every price is known.
+    /// The cost of all models, if every price is known.
     fn cost(&self, cost_of: impl Fn(Option<&str>, &Usage) -> Option<f64>) -> Option<f64> {
         let own = cost_of(None, &self.consumed.usage_with_estimates()?)?;
         let delegated = self.delegated.iter().map(|(name, consumed)| {
@@ -409,7 +409,7 @@ impl Heard {
     }
 }
 
-/// What a compaction cost, in dollars, where this is its last event.
+/// The cost of a compaction, in dollars, where this is its last event.
 fn cost_of_compaction(event: &Compacting) -> f64 {
     match event {
         Compacting::Applied { spend, .. }
@@ -433,7 +433,7 @@ fn end_word(end: &TurnEnd) -> &'static str {
     }
 }
 
-/// What a person wants to know of a compaction.
+/// The line for an event of a compaction, if a person wants to know it.
 fn in_words(event: &Compacting) -> Option<String> {
     Some(match event {
         Compacting::Started { before, .. } => {

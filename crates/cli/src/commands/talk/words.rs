@@ -1,4 +1,4 @@
-//! What the user says: the prompt, and before it what another program wrote to standard input.
+//! The user's message: the prompt, and before it what another program wrote to standard input.
 
 use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -6,18 +6,18 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use longhaul_app::failure::hinted;
 use longhaul_conversation::{Part, piped_input};
 
-use crate::failure::hinted;
 use crate::output::print_aside;
 
-/// How long standard input may say nothing before anything is done about that.
+/// The time that standard input may be silent before anything is done about that.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// No message is longer than this.
 const LONGEST: u64 = 64 << 20;
 
-/// What to do where standard input is open and says nothing.
+/// The reaction where standard input is open and silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Silence {
     /// Wait: whatever writes to it may take its time. The user is told.
@@ -43,7 +43,7 @@ pub(super) fn compose(prompt: Option<&str>, silence: Silence) -> anyhow::Result<
     Ok(joined(&piped, prompt.unwrap_or_default()))
 }
 
-/// What was piped, as data, and what was typed behind it. Without a prompt, what comes on standard input is the prompt; none
+/// The piped text, as data, and the prompt behind it. Without a prompt, what comes on standard input is the prompt; none
 /// where both are empty.
 fn joined(piped: &str, prompt: &str) -> Option<Vec<Part>> {
     let piped = piped.strip_prefix('\u{feff}').unwrap_or(piped);

@@ -4,18 +4,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::environment;
+use longhaul_app::failure::hinted;
+use longhaul_app::settings::Settings;
+use longhaul_app::trust::{self, TrustPreview, TrustReview};
 use longhaul_workspace::{Patience, TrustLevel, TrustedContents};
 use serde_json::json;
 
 use super::rules_and_folder;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::confirmation::confirm;
-use crate::environment;
-use crate::failure::hinted;
-use crate::output::{Page, Screen, path_json, visible};
-use crate::settings::Settings;
-use crate::trust::{self, Preview, Review, tell_changes};
+use crate::output::{Color, Page, Screen, path_json, print_json, visible};
+use crate::questions::confirm;
+use crate::reports::trust::{preview_json, tell_changes, tell_preview};
 
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {
@@ -51,11 +50,11 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     // The user's names of memory files count there, too.
     let loaded = Settings::load(Some(&home), Path::new(""), &environment::of_process())?;
     let memory = loaded.settings.memory().0;
-    let preview = Preview::of(&folder, &memory);
-    let Review { changes, .. } = trust::review(&home, &folder)?;
+    let preview = TrustPreview::of(&folder, &memory);
+    let TrustReview { changes, .. } = trust::review(&home, &folder)?;
     if !options.json && level != TrustLevel::DoNotTrust {
         let mut page = Page::new(Screen::of_stdout(color));
-        preview.tell(&mut page, &folder);
+        tell_preview(&mut page, &folder, &preview);
         if !changes.is_empty() {
             tell_changes(&mut page, &folder, &changes);
         }
@@ -75,12 +74,12 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
         }
     }
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "folder": path_json(&folder),
             "level": level.as_str(),
             "saved": is_set,
-            "activates": preview.to_json(),
+            "activates": preview_json(&preview),
             "changes": changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }));
     }

@@ -1,16 +1,14 @@
 //! `longhaul trust list`: the rules, and what they mean for the current folder.
 
 use clap::Args;
+use longhaul_app::environment;
+use longhaul_app::settings::Settings;
+use longhaul_app::trust::{because, decide};
 use longhaul_workspace::{Home, Trust};
 use serde_json::json;
 
 use super::rules_and_folder;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::environment;
-use crate::output::{Page, Screen, pad, path_json, visible};
-use crate::settings::Settings;
-use crate::trust::{because, decide};
+use crate::output::{Color, Page, Screen, pad, path_json, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
@@ -32,7 +30,7 @@ pub(super) fn run(options: &ListOptions, color: Color) -> anyhow::Result<()> {
         let rules = rules
             .iter()
             .map(|rule| json!({"path": path_json(&rule.path), "level": rule.level.as_str(), "covers": rule.covers().as_deref().map(path_json)}));
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "file": path_json(home.trusted_folders()),
             "rules": rules.collect::<Vec<_>>(),

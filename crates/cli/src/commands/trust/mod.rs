@@ -7,10 +7,10 @@ mod remove;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use longhaul_app::environment;
 use longhaul_workspace::{Home, TrustedFolders, canonical_workspace};
 
-use crate::args::Color;
-use crate::environment;
+use crate::output::Color;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustCommand {

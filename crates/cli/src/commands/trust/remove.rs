@@ -7,8 +7,7 @@ use longhaul_workspace::{Patience, TrustedContents};
 use serde_json::json;
 
 use super::rules_and_folder;
-use crate::commands::sessions::report::print_all;
-use crate::output::{path_json, visible};
+use crate::output::{path_json, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveOptions {
@@ -24,7 +23,7 @@ pub(super) fn run(options: &RemoveOptions) -> anyhow::Result<()> {
     let is_removed = rules.remove(&folder, Patience::default())?;
     TrustedContents::at(&home.trusted_contents()).forget(&folder, Patience::default())?;
     if options.json {
-        return print_all(&json!({"schema": 1, "folder": path_json(&folder), "removed": is_removed}));
+        return print_json(&json!({"schema": 1, "folder": path_json(&folder), "removed": is_removed}));
     }
     let name = folder.display();
     let text = match is_removed {

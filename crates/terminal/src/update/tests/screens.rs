@@ -182,7 +182,7 @@ fn of_questions(album: &mut Album, width: usize) {
     album.keep("arguments that are no JSON", &mut changed);
     let mut questioned = harness(width);
     let question =
-        Question { text: "Which database?".into(), options: vec!["SQLite".into(), "Postgres".into()] };
+        UserQuestion { text: "Which database?".into(), options: vec!["SQLite".into(), "Postgres".into()] };
     questioned
         .enter("Go.")
         .receive(DriverMessage::QuestionAsked(PromptId(3), question))

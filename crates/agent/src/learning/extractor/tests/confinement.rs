@@ -2,7 +2,7 @@
 //! is written.
 
 use longhaul_conversation::CallId;
-use longhaul_tools::{Call, Outcome};
+use longhaul_tools::{ToolInvocation, ToolOutcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -55,11 +55,11 @@ fn tools(trial: &Trial) -> Vec<ExtractorTool> {
         .collect()
 }
 
-fn call(tool: &ExtractorTool, args: &Value) -> Outcome {
+fn call(tool: &ExtractorTool, args: &Value) -> ToolOutcome {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (id, cancel) = (CallId::from("c1"), CancellationToken::new());
     let _ = tool.preview(args);
-    runtime.block_on(tool.run(Call { id: &id, args, progress: &|_| {}, cancel: &cancel })).outcome
+    runtime.block_on(tool.run(ToolInvocation { id: &id, args, progress: &|_| {}, cancel: &cancel })).outcome
 }
 
 /// Paths and names, good and bad, in pieces that are put together.
@@ -173,14 +173,14 @@ fn good_calls_still_get_somewhere() {
     let trial = cage();
     let tools = tools(&trial);
     let skill = |file: &str| call(&tools[2], &json!({"name": "tides", "file": file}));
-    assert!(matches!(skill("scripts/up.sh"), Outcome::Succeeded(text) if text.contains("echo tide")));
+    assert!(matches!(skill("scripts/up.sh"), ToolOutcome::Succeeded(text) if text.contains("echo tide")));
     for file in ["link.md", "up/outside.md", "../../outside.md", "/etc/passwd", "up"] {
-        assert!(matches!(skill(file), Outcome::Failed(_)), "{file}");
+        assert!(matches!(skill(file), ToolOutcome::Failed(_)), "{file}");
     }
     let waiting = |name: &str, file: &str| call(&tools[2], &json!({"name": name, "file": file}));
-    assert!(matches!(waiting("waiting", "SKILL.md"), Outcome::Succeeded(_)));
-    assert!(matches!(waiting("waiting", "link.md"), Outcome::Failed(_)));
-    assert!(matches!(waiting("linked", "SKILL.md"), Outcome::Failed(_)));
+    assert!(matches!(waiting("waiting", "SKILL.md"), ToolOutcome::Succeeded(_)));
+    assert!(matches!(waiting("waiting", "link.md"), ToolOutcome::Failed(_)));
+    assert!(matches!(waiting("linked", "SKILL.md"), ToolOutcome::Failed(_)));
 }
 
 #[cfg(unix)]
@@ -194,7 +194,7 @@ fn what_waits_is_not_written_through_a_link() {
     for name in ["waiting", "linked"] {
         let mut args = write(name, BOTH).1;
         args["scripts"] = json!([{"name": "up.sh", "content": "usage"}]);
-        assert!(matches!(call(&tools[3], &args), Outcome::Failed(_)), "{name}");
+        assert!(matches!(call(&tools[3], &args), ToolOutcome::Failed(_)), "{name}");
     }
     assert_eq!(fs::read_dir(trial.root.path().join("outside")).unwrap().count(), before);
     assert_eq!(fs::read_to_string(trial.root.path().join("outside/SKILL.md")).unwrap(), CANARY);

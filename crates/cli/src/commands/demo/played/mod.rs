@@ -11,8 +11,8 @@ use anyhow::Context;
 use longhaul_terminal::{DemoScript, ExitReason, Notice, Options, Pace, Surface};
 
 use self::stage::Stage;
-use crate::commands::interactive::exit_code;
 use crate::output::{self, Screen};
+use crate::running::exit_code;
 
 /// Plays the session.
 pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
@@ -42,7 +42,7 @@ pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
     Ok(exit_code(ended))
 }
 
-/// What to do next.
+/// Hints at the end: what to do next.
 fn ending(screen: &Screen) -> String {
     format!(
         "\n{}\n  longhaul                           talk to a model in this folder\n  \

@@ -8,18 +8,17 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
-use longhaul_conversation::Estimator;
 use longhaul_conversation::{
-    FinishReason, Model, ModelError, ModelStream, Part, Request, ResponseEvent, ToolCall, Usage,
+    Estimator, FinishReason, Model, ModelError, ModelStream, Part, Request, ResponseEvent, ToolCall, Usage,
 };
 use longhaul_snapshot::find_snapshot;
 use longhaul_terminal::Pace;
 use serde_json::Value;
 use tokio::time::Sleep;
 
-/// How long a model takes before it says anything.
+/// The time a model takes before it says anything.
 const BEFORE_ANSWERING: Duration = Duration::from_millis(700);
-/// How long it takes for a word.
+/// The time it takes for a word.
 const WORD: Duration = Duration::from_millis(24);
 
 /// One thing that a model does in its answer.
@@ -101,10 +100,10 @@ impl Model for Performer {
     }
 }
 
-/// What happens, each after its time.
+/// Events of an answer, each after its time.
 type Events = VecDeque<(Duration, Result<ResponseEvent, ModelError>)>;
 
-/// What a provider would count.
+/// The usage that a provider would count.
 fn usage(request: &Request, said: &str) -> Usage {
     let estimator = Estimator::default();
     let tools = request.tools.iter().map(|tool| estimator.tool(tool).tokens());

@@ -1,4 +1,4 @@
-//! What is played: a small project, what the user types, what the model answers and what the compiler says.
+//! The scene that is played: a small project, the user's keys, the model's answers and the compiler's output.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -16,7 +16,7 @@ use super::performer::Beat;
 
 /// The model that is played.
 pub(super) const MODEL: &str = "scripted-model";
-/// What the project is called.
+/// The name of the project.
 pub(super) const PROJECT: &str = "parcelpost";
 /// The window, small so that it fills quickly.
 pub(super) const WINDOW: TokenCount = TokenCount(24_000);
@@ -53,7 +53,7 @@ pub(super) fn set_up(project: &Path) -> io::Result<()> {
     })
 }
 
-/// What somebody does at the keyboard.
+/// The keys that somebody presses.
 pub(super) fn steps() -> Vec<DemoStep> {
     vec![
         DemoStep::Say(
@@ -75,7 +75,7 @@ pub(super) fn steps() -> Vec<DemoStep> {
     ]
 }
 
-/// What the model answers.
+/// The answers of the model.
 pub(super) fn answers() -> Vec<Vec<Beat>> {
     let read = |path: &&'static str| Beat::Call("read_file", json!({ "file_path": path }));
     let test = || Beat::Call("run_shell_command", json!({"command": "cargo test"}));
@@ -136,16 +136,16 @@ fn change(old: &str, new: &str) -> Beat {
     Beat::Call("replace", args)
 }
 
-/// What the model answers when it is asked for a snapshot. It forgets the rules of the user's.
+/// The answers of the model when it is asked for a snapshot. It forgets the user's rules.
 pub(super) fn snapshots() -> Vec<Vec<Beat>> {
     vec![vec![Beat::Say(include_str!("snapshot.txt"))]]
 }
 
-/// What commands say, one after the other.
+/// The outputs of commands, one after the other.
 pub(super) struct Runs(Mutex<VecDeque<(String, i32)>>);
 
 impl Runs {
-    /// What the next command says, with its exit code.
+    /// The output of the next command, with its exit code.
     pub(super) fn next(&self) -> (String, i32) {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         runs.pop_front().unwrap_or_default()

@@ -6,6 +6,8 @@ use std::time::Duration;
 use longhaul_agent::{
     Agent, AgentDeps, ModelProfile, Permissions, PromptOptions, SessionContext, Settings, render_prompt,
 };
+use longhaul_app::clock::now;
+use longhaul_app::sessions::new_id;
 use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
 use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
 use longhaul_policy::SavedFiles;
@@ -20,18 +22,16 @@ use serde_json::Value;
 
 use super::performer::Performer;
 use super::{super::PRICES, scene};
-use crate::clock::now;
-use crate::commands::sessions::import::new_id;
 
-/// How long a tool of the demonstration takes beside its work, so that it can be seen.
+/// The time a tool of the demonstration takes beside its work, so that it can be seen.
 const TOOL: Duration = Duration::from_millis(350);
-/// How long a line of a command's output takes.
+/// The time a line of a command's output takes.
 const LINE: Duration = Duration::from_millis(25);
 
-/// What turns are carried out with.
+/// The services of the demonstration's turns.
 pub(super) struct Stage {
     model: Performer,
-    snapshots: Snapshots,
+    snapshots: PlayedSummariser,
     tools: Vec<Box<dyn Tool>>,
     files: Folder,
 }
@@ -72,7 +72,7 @@ impl Stage {
         let agent = Agent::on(Log::create(&folder.join("chats"), &new)?, settings);
         let stage = Self {
             model: Performer::new(scene::answers(), pace.clone()),
-            snapshots: Snapshots(Performer::new(scene::snapshots(), pace)),
+            snapshots: PlayedSummariser(Performer::new(scene::snapshots(), pace)),
             tools,
             files: Folder::new(folder),
         };
@@ -151,9 +151,9 @@ impl Tool for Pretended {
 }
 
 /// Snapshots by a model that follows the script.
-struct Snapshots(Performer);
+struct PlayedSummariser(Performer);
 
-impl Summariser for Snapshots {
+impl Summariser for PlayedSummariser {
     fn kind(&self) -> SummariserKind {
         SummariserKind::Model
     }
@@ -172,7 +172,7 @@ impl Summariser for Snapshots {
     }
 }
 
-/// Why the demonstration does not do everything.
+/// The notice that the demonstration does not do everything.
 fn only_shown() -> Notice {
     Notice::info("This is only a demonstration.")
 }

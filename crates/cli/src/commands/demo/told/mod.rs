@@ -9,20 +9,21 @@ use std::time::Instant;
 use anyhow::Context;
 use longhaul_archive::{Search, SessionRef};
 use longhaul_compaction::PlanOptions;
-use longhaul_conversation::Estimator;
-use longhaul_conversation::{FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount};
-use longhaul_engine::{ByModel, Conversation, Event, Folder, Means, Settings, Stamp};
+use longhaul_conversation::{
+    Estimator, FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
+};
+use longhaul_engine::{ByModel, CompactionDeps, Conversation, Event, Folder, Settings, Stamp};
 use longhaul_formats::Replay;
 use longhaul_sessions::{NewSession, SessionKind};
+use show::Show;
 use tokio_util::sync::CancellationToken;
 
 use super::PRICES;
 use crate::output::Screen;
-use show::Show;
 
 /// The window of the demonstration, small so that it fills quickly.
 const WINDOW: TokenCount = TokenCount(24_000);
-/// What the scripted model answers when it is asked for a summary. It forgets both rules of the user's.
+/// The answer of the scripted model when it is asked for a summary. It forgets both of the user's rules.
 const SUMMARY: &str = include_str!("summary.txt");
 
 /// Tells the story.
@@ -58,7 +59,7 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
     let files = Folder::new(folder.path());
     let started = Instant::now();
     let events = Mutex::new(Vec::new());
-    let means = Means {
+    let means = CompactionDeps {
         summariser: &summariser,
         files: &files,
         counter: None,

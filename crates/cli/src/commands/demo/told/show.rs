@@ -1,4 +1,4 @@
-//! How the demonstration looks.
+//! The output of the demonstration.
 
 use longhaul_archive::Hit;
 use longhaul_conversation::{Message, Ordinal, Part, Role, TokenCount};
@@ -11,9 +11,9 @@ use crate::output::{Page, Screen, fit, pad_left, percent, plural, print, thousan
 
 /// After so many messages the meter is shown again.
 const METER_EVERY: usize = 30;
-/// How many lines of each section of the snapshot are shown.
+/// The most lines of each section of the snapshot that are shown.
 const SECTION_LINES: usize = 4;
-/// How wide the column for marks and words is.
+/// The width of the column for message numbers and words.
 const MARKS: usize = 9;
 
 pub(super) struct Show {
@@ -27,7 +27,7 @@ impl Show {
         Self { screen, window, chapter: 0 }
     }
 
-    /// What is about to happen.
+    /// The introduction.
     pub(super) fn opening(&mut self, story: &[Message], size: TokenCount) -> anyhow::Result<()> {
         let mut page = Page::new(self.screen);
         page.line(&self.screen.strong("longhaul demo"));
@@ -107,7 +107,7 @@ impl Show {
         print(&page.into_text())
     }
 
-    /// Where the conversation stands.
+    /// The state of the conversation.
     pub(super) fn now(&mut self, messages: &[Message], all: TokenCount) -> anyhow::Result<()> {
         let mut page = Page::new(self.screen);
         paragraph(
@@ -121,7 +121,7 @@ impl Show {
         print(&page.into_text())
     }
 
-    /// What survived, and where it came from.
+    /// The things that survived, and where they came from.
     pub(super) fn survived(&mut self, conversation: &Conversation) -> anyhow::Result<()> {
         let mut page = Page::new(self.screen);
         self.title(&mut page, "What survived, and where it came from");
@@ -215,7 +215,7 @@ impl Show {
         print(&page.into_text())
     }
 
-    /// What to do next.
+    /// Hints at the end: what to do next.
     pub(super) fn ending(&mut self) -> anyhow::Result<()> {
         let mut page = Page::new(self.screen);
         self.title(&mut page, "On your own sessions");

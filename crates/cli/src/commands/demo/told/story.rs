@@ -9,11 +9,11 @@ use super::super::props::{build_log, failing_tests, listing, passing_tests, sand
 
 /// The model that the story is told of.
 pub(super) const MODEL: &str = "gemini-2.5-flash";
-/// Where the story's work is done.
+/// The folder of the story.
 pub(super) const DIRECTORY: &str = "/home/dev/parcelpost";
 /// When it begins.
 const BEGIN: &str = "2026-03-02T13:00:00Z";
-/// How long each message takes.
+/// The time each message takes.
 const PACE_MS: i64 = 21_000;
 
 /// A word that only a tool ever said, early on; later it is looked for.
@@ -98,7 +98,7 @@ pub(super) fn story() -> Vec<Message> {
     story.messages
 }
 
-/// What a module is called in the code.
+/// The name of a module in the code.
 fn name_of(path: &str) -> &str {
     let stem = path.trim_end_matches(".rs").trim_end_matches("/mod");
     stem.rsplit('/').next().unwrap_or(stem)

@@ -1,0 +1,151 @@
+//! Everything that the turns of a conversation are carried out with, as options, settings and files have it.
+
+use std::path::PathBuf;
+
+use longhaul_agent::{Agent, AgentDeps, SessionMemory};
+use longhaul_engine::{CalibrationFile, Folder, HostJob};
+use longhaul_workspace::Home;
+
+use super::compose::{agent_settings, budget, estimator, snapshots, surroundings};
+use super::{AgentOptions, Attendance, HelperModels, SubagentModels, Toolkit};
+use crate::clock::now;
+use crate::models::{ChosenModel, Models, SnapshotWriter};
+use crate::sessions::{OpenSession, new_id};
+use crate::settings::Settings;
+
+/// Everything that the turns of a conversation are carried out with.
+pub struct AgentResources<'s> {
+    options: AgentOptions,
+    settings: &'s Settings,
+    /// The home.
+    pub home: Home,
+    /// Ways to reach models.
+    pub models: Models<'s>,
+    /// The model of the conversation.
+    pub model: ChosenModel,
+    /// The models beside it.
+    pub helpers: HelperModels,
+    /// Tools, rules, skills and hooks.
+    pub toolkit: Toolkit,
+    snapshots: SnapshotWriter,
+    /// The models of sub-agents.
+    pub subagent_models: SubagentModels,
+    running: Box<dyn Fn() -> Vec<HostJob> + Send + Sync>,
+    calibration: CalibrationFile,
+    telemetry: Option<PathBuf>,
+    /// The files that compactions may name: those of the open session's project.
+    files: Folder,
+    system: String,
+}
+
+impl<'s> AgentResources<'s> {
+    /// Loads everything for a conversation with this model in the current folder, and the instructions of memory files.
+    /// `warn` hears what does not count; what the toolkit has to tell stays there.
+    pub fn load(
+        options: AgentOptions,
+        settings: &'s Settings,
+        home: Home,
+        attendance: Attendance,
+        models: Models<'s>,
+        (model, helpers): (ChosenModel, HelperModels),
+        warn: impl Fn(&str),
+    ) -> anyhow::Result<(Self, SessionMemory)> {
+        let snapshots = snapshots(&models, settings, &model, &warn);
+        let (toolkit, memory) = Toolkit::load(&options, settings, &home, attendance)?;
+        let (system, refused) = toolkit.system_prompt()?;
+        refused.iter().for_each(|text| warn(text));
+        let jobs = toolkit.jobs.clone();
+        let running = Box::new(move || {
+            let jobs = jobs.running().into_iter();
+            jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
+        });
+        let subagent_models = SubagentModels::choose(&models, toolkit.definitions());
+        let deps = Self {
+            calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
+            telemetry: settings.telemetry_file(home.root()),
+            files: Folder::new(home.root()),
+            options,
+            settings,
+            home,
+            models,
+            model,
+            helpers,
+            toolkit,
+            snapshots,
+            subagent_models,
+            running,
+            system,
+        };
+        Ok((deps, memory))
+    }
+
+    /// The agent for a session.
+    pub fn open_agent(&mut self, opened: OpenSession, mut memory: SessionMemory) -> Agent {
+        memory.keep_private_in(opened.project.home.memory());
+        // What another session follows is its own affair, and stands in its log.
+        self.toolkit.active_skills.forget();
+        self.files = Folder::new(opened.project.home.root());
+        let place = surroundings(&opened.project, &self.toolkit.folders, self.settings);
+        let settings = agent_settings(
+            &self.options,
+            self.settings,
+            &self.toolkit,
+            &self.model,
+            &self.calibration,
+            self.system.clone(),
+            place,
+        );
+        Agent::on(opened.log, settings).with_memory(memory)
+    }
+
+    /// Lets saved rules of a project count as they stand now, unless the user named others in their place.
+    pub fn reload_saved_rules(&mut self, saved: PathBuf) {
+        let permissions = &mut self.toolkit.permissions;
+        permissions.saved.project = Some(saved);
+        if self.options.policy.is_empty() {
+            permissions.reload_saved();
+        }
+    }
+
+    /// The host of a turn.
+    pub fn host(&self) -> AgentDeps<'_> {
+        AgentDeps {
+            summariser: &self.snapshots,
+            counter: Some(&self.model),
+            telemetry: self.telemetry.as_deref(),
+            calibration: Some(&self.calibration),
+            tools: &self.toolkit.tools,
+            subagents: &self.toolkit.subagents,
+            manager: self.toolkit.manager.as_ref(),
+            models: Some(&self.subagent_models),
+            hooks: Some(self.toolkit.hook_points()),
+            jobs: self.running.as_ref(),
+            skills: Some(&self.toolkit.active_skills),
+            ..self.helpers.join(&self.model, AgentDeps::new(&self.model.http, &self.files, &now, &new_id))
+        }
+    }
+
+    /// Makes another model that of the conversation, for a session that is about to be opened. `warn` hears what does not
+    /// count.
+    pub fn take_model(&mut self, model: ChosenModel, warn: impl Fn(&str)) {
+        self.snapshots = snapshots(&self.models, self.settings, &model, warn);
+        self.model = model;
+    }
+
+    /// Makes another model that of the conversation, which goes on. `warn` hears what does not count.
+    pub fn switch_model(&mut self, agent: &mut Agent, model: ChosenModel, warn: impl Fn(&str)) {
+        let settings = agent.settings_mut();
+        settings.model = model.profile();
+        settings.budget = budget(self.settings, &model);
+        settings.estimator = estimator(self.settings, &self.calibration, &model);
+        self.take_model(model, warn);
+    }
+
+    /// Looks for skills again, under these settings, and lets the model know of them.
+    pub fn reload_skills(&mut self, agent: &mut Agent, settings: &Settings) -> anyhow::Result<()> {
+        self.toolkit.reload_skills(&self.options, settings, &self.home)?;
+        self.system = self.toolkit.system_prompt()?.0;
+        agent.settings_mut().system = self.system.clone();
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! The tools that a model may call.
+
+use std::path::PathBuf;
+
+use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory};
+use longhaul_hooks::Variable;
+use longhaul_skills::{Skill, Skills};
+use longhaul_tools::{
+    Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace, Roots,
+    RunShellCommand, ShellSettings, StopJob, Tool, WriteFile, WriteTodos,
+};
+
+use super::Attendance;
+use crate::clock::now;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::workspace::WorkspaceContext;
+
+/// Every tool, for work in these folders.
+pub(super) fn load(
+    settings: &Settings,
+    folders: &[PathBuf],
+    context: &WorkspaceContext,
+    skills: &Skills,
+    active_skills: &ActiveSkills,
+    jobs: &Jobs,
+    shell: ShellSettings,
+) -> anyhow::Result<Vec<Box<dyn Tool>>> {
+    let roots = Roots::new(&context.cwd, &folders[1..])?;
+    let offered: Vec<Skill> = skills.enabled().cloned().collect();
+    // What a skill refers to can be read, and neither searched nor changed.
+    let of_skills = offered.iter().filter_map(Skill::folder).filter(|folder| folder.is_dir());
+    let readable: Vec<PathBuf> =
+        folders[1..].iter().cloned().chain(of_skills.map(|folder| folder.to_path_buf())).collect();
+    let readable = Roots::new(&context.cwd, &readable)?;
+    let ignoring = settings.hidden_files();
+    let mut tools: Vec<Box<dyn Tool>> = vec![
+        Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
+        Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
+        Box::new(ListDirectory::new(readable, ignoring.clone())),
+        Box::new(Glob::new(roots.clone(), ignoring.clone())),
+        Box::new(GrepSearch::new(roots.clone(), ignoring.clone())),
+        Box::new(Replace::new(roots.clone(), ignoring)),
+        Box::new(WriteFile::new(roots.clone())),
+        Box::new(RunShellCommand::new(roots, shell, jobs.clone())),
+        Box::new(ReadJobOutput::new(jobs.clone())),
+        Box::new(StopJob::new(jobs.clone())),
+        Box::new(WriteTodos),
+    ];
+    if !settings.has_memory_manager() {
+        let (places, settings) = (context.places.clone(), context.settings.clone());
+        tools.push(Box::new(SaveMemory::new(places, settings, private_memory, now)));
+    }
+    if !offered.is_empty() {
+        tools.push(Box::new(ActivateSkill::new(offered, active_skills.clone())));
+    }
+    tools.retain(|tool| settings.offers(&tool.declaration().name));
+    Ok(tools)
+}
+
+/// Settings of commands: these variables, and headless a limit.
+pub(super) fn shell_settings(
+    settings: &Settings,
+    attendance: Attendance,
+    environment: Vec<Variable>,
+) -> ShellSettings {
+    let total = settings.command_limit(attendance == Attendance::Attended);
+    ShellSettings { environment, total, ..ShellSettings::default() }
+}
+
+/// The folder of whole outputs that were shortened, as soon as the project has one.
+fn tool_outputs() -> Option<PathBuf> {
+    Project::find().ok().flatten().map(|project| project.home.tool_outputs())
+}
+
+/// The folder of private memory, as soon as the project has one.
+pub(super) fn private_memory() -> Option<PathBuf> {
+    Project::find().ok().flatten().map(|project| project.home.memory())
+}

@@ -1,0 +1,7 @@
+//! Memory beyond its files: facts that a user adds, and changes that wait for them.
+
+mod inbox;
+mod placing;
+
+pub use inbox::{MemoryInbox, diff_of, failure};
+pub use placing::{folder, save};

@@ -1,0 +1,83 @@
+//! Saving a fact in a memory file, and the folders that may hold one.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use longhaul_memory::{
+    Fact, MemoryError, MemorySettings, Places, Saved, Scope, save_fact, save_in_folder, save_target,
+};
+use longhaul_workspace::Patience;
+
+use crate::clock::now;
+use crate::failure::hinted;
+
+/// The scope of a folder that the user names, if facts may be saved there.
+pub fn folder(named: &Path, places: &Places) -> anyhow::Result<Scope> {
+    let refused = |reason: &str, hint: &str| {
+        hinted(anyhow!("nothing can be saved in {}: {reason}", named.display()), hint.to_string())
+    };
+    let workspace = places.workspace().map(|workspace| workspace.path.clone()).unwrap_or_default();
+    let folder = workspace
+        .join(named)
+        .canonicalize()
+        .ok()
+        .filter(|folder| folder.is_dir())
+        .ok_or_else(|| refused("there is no such folder", "name a folder of the workspace"))?;
+    let holds = |root: &PathBuf| root.canonicalize().is_ok_and(|root| folder.starts_with(root));
+    let mut around = places.folders.iter().filter(|known| holds(&known.path)).peekable();
+    if around.peek().is_none() {
+        return Err(refused("it is outside of the workspace", "name a folder of the workspace"));
+    }
+    if !around.any(|known| known.is_trusted) {
+        return Err(refused("the workspace is not trusted", "`longhaul trust add` trusts it"));
+    }
+    if folder.components().any(|part| part.as_os_str() == ".git") {
+        return Err(refused("it is Git's own", "name a folder of the workspace"));
+    }
+    Ok(Scope::Folder(folder))
+}
+
+/// Saves a fact where it belongs.
+pub fn save(
+    fact: &Fact,
+    scope: Scope,
+    places: &Places,
+    settings: &MemorySettings,
+) -> Result<Saved, MemoryError> {
+    let is_shared = matches!(scope, Scope::Folder(_));
+    let path = save_target(scope, places, settings)?;
+    if !is_shared {
+        return save_fact(&path, fact, now(), Patience::default());
+    }
+    let beside = save_target(Scope::Global, places, settings)?;
+    save_in_folder(&path, &beside, fact, now(), Patience::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_memory::WorkFolder;
+
+    #[test]
+    fn only_trusted_folders_of_the_workspace_are_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["work/docs", "work/.git", "outside"] {
+            std::fs::create_dir_all(folder.path().join(name)).expect("made");
+        }
+        let check = |named: &str, is_trusted, expected: Result<&str, &str>| {
+            let path = folder.path().join("work");
+            let places = Places { folders: vec![WorkFolder { path, is_trusted }], ..Places::default() };
+            match (super::folder(Path::new(named), &places), expected) {
+                (Ok(Scope::Folder(found)), Ok(expected)) => assert!(found.ends_with(expected), "{found:?}"),
+                (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
+                (found, _) => panic!("{named}: {found:?}"),
+            }
+        };
+        check(".", true, Ok("work"));
+        check("docs", true, Ok("work/docs"));
+        check("docs", false, Err("not trusted"));
+        check("../outside", true, Err("outside of the workspace"));
+        check(".git", true, Err("Git's own"));
+        check("none", true, Err("no such folder"));
+    }
+}

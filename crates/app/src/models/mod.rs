@@ -1,0 +1,211 @@
+//! The models that can be talked to: what settings and environment say of providers, and the one that a name means.
+
+mod providers;
+mod snapshots;
+mod window;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use longhaul_agent::ModelProfile;
+use longhaul_conversation::{
+    Message, ModelError, Request, SpendMeter, TokenCount, WindowSource, context_window, known_models,
+};
+use longhaul_engine::{BoxFuture, Counter};
+use longhaul_providers::{
+    Certificates, HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
+};
+use longhaul_workspace::{TrustQuery, TrustedFolders};
+
+pub use self::providers::Providers;
+use crate::environment;
+use crate::failure::hinted;
+use crate::settings::Settings;
+
+pub use snapshots::{SnapshotWriter, compaction_model, priced};
+pub use window::ContextWindow;
+
+/// A model, ready to be asked.
+#[derive(Debug)]
+pub struct ChosenModel {
+    /// Its provider.
+    pub http: HttpModel,
+    /// Its name, as its provider knows it.
+    pub name: String,
+    /// The name by which it is found again.
+    pub full_name: String,
+    /// Its context window.
+    pub window: TokenCount,
+    /// True if that is assumed, because nobody knows or states it.
+    pub is_window_assumed: bool,
+    /// The part of it that must be left for the answer.
+    pub(crate) output_reserve: Option<TokenCount>,
+    /// Its prices, where known.
+    pub prices: Option<Prices>,
+}
+
+impl ChosenModel {
+    /// The name of its provider.
+    pub fn provider(&self) -> &str {
+        &self.http.provider().name
+    }
+
+    /// Its profile for an agent.
+    pub fn profile(&self) -> ModelProfile {
+        ModelProfile {
+            name: self.name.clone(),
+            recorded_as: self.full_name.clone(),
+            window: self.window,
+            output_reserve: self.output_reserve,
+        }
+    }
+
+    /// The cost of a call, in dollars.
+    pub fn cost(&self, usage: &longhaul_conversation::Usage) -> Option<f64> {
+        longhaul_providers::cost(usage, self.prices.as_ref()?).map(MicroDollars::as_dollars)
+    }
+}
+
+/// Counts a conversation as its provider does.
+impl Counter for ChosenModel {
+    fn count<'a>(
+        &'a self,
+        messages: &'a [Message],
+        meter: &'a SpendMeter,
+    ) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
+        let request = Request {
+            model: self.name.clone(),
+            messages: messages.to_vec(),
+            meter: meter.clone(),
+            ..Request::default()
+        };
+        Box::pin(async move {
+            let reason = "this provider has no way to count".to_string();
+            self.http.count(request).await?.ok_or(ModelError::Refused { reason })
+        })
+    }
+}
+
+/// Ways to reach models.
+pub struct Models<'s> {
+    providers: Providers,
+    client: HttpClient,
+    settings: &'s Settings,
+    tell: WaitListener,
+}
+
+/// Hears why nothing happens for a while.
+pub type WaitListener = Arc<dyn Fn(&str) + Send + Sync>;
+
+impl<'s> Models<'s> {
+    /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count, `tell` why
+    /// nothing happens for a while.
+    pub fn load(
+        settings: &'s Settings,
+        ca_file: Option<&Path>,
+        tell: WaitListener,
+        warn: impl Fn(&str),
+    ) -> anyhow::Result<Self> {
+        let providers = load_providers(settings, warn)?;
+        let proxies = Proxies::from_variables(|name| settings.variable(name)).map_err(|reason| {
+            hinted(anyhow!("the proxy cannot be used: {reason}"), "correct or unset that variable")
+        })?;
+        let certificates =
+            ca_file.map_or(Ok(Certificates::default()), Certificates::read).map_err(|error| {
+                hinted(error, "name a readable file of certificates in PEM form with --ca-file")
+            })?;
+        let client = HttpClient::new(Network { proxies, certificates, ..Network::default() });
+        Ok(Self { providers, client, settings, tell })
+    }
+
+    /// The model that a name means. One whose key is missing is an error.
+    pub fn choose(&self, name: &str) -> Result<ChosenModel, ModelError> {
+        let choice = self.providers.choose(name)?;
+        let provider = choice.provider;
+        if let Key::Missing { looked_at } = &provider.key
+            && !provider.endpoint.is_local()
+        {
+            return Err(ModelError::NoKey { provider: provider.name.clone(), looked_at: looked_at.clone() });
+        }
+        let stated = provider.models.get(choice.model).and_then(|model| model.window);
+        let stated = stated.or_else(|| self.settings.window(choice.model));
+        let (window, source) = context_window(Some(choice.model), stated);
+        let tell = Arc::clone(&self.tell);
+        let http = HttpModel::new(provider.clone(), self.client.clone(), Surroundings::system());
+        Ok(ChosenModel {
+            http: http.on_wait(move |waiting| tell(&in_words(&waiting))),
+            name: choice.model.to_string(),
+            full_name: self.providers.full_name(&choice),
+            window,
+            is_window_assumed: source == WindowSource::Fallback,
+            output_reserve: provider.output_reserve(choice.model),
+            prices: provider.prices(choice.model),
+        })
+    }
+
+    /// The providers, to find out whose a recorded model is.
+    pub fn providers(&self) -> &Providers {
+        &self.providers
+    }
+
+    /// The names of known models that could be asked now.
+    pub fn known(&self) -> Vec<String> {
+        // Some entries stand for every name that begins like this.
+        let names = known_models().map(|(name, _)| name).filter(|name| !name.ends_with('-'));
+        names.filter(|name| self.choose(name).is_ok()).map(str::to_string).collect()
+    }
+
+    /// The model to talk to: what was asked for, else that of the session, else that of the settings, else Gemini's.
+    pub fn choose_for_talk(&self, asked: Option<&str>, session: Option<&str>) -> anyhow::Result<ChosenModel> {
+        const USUAL: &str = "auto";
+        let named = asked.or(session).or(self.settings.model());
+        let chosen = self.choose(named.unwrap_or(USUAL));
+        if let (None, Err(error @ ModelError::NoKey { .. })) = (named, &chosen)
+            && let Some(other) = self.providers.one_with_key()
+        {
+            let hint = format!("name a model of {other} with -m, or {}", error.hint());
+            return Err(hinted(anyhow!(error.clone()).context("no model is named"), hint));
+        }
+        chosen.map_err(|error| match asked {
+            Some(_) => explained(error),
+            // Whoever named no model may not know which one this is.
+            None => {
+                let hint = format!("{}, or name another model with -m", error.hint().trim_end_matches('?'));
+                hinted(error, hint)
+            }
+        })
+    }
+}
+
+/// The error, with what to do where nobody is known to have the model.
+pub fn explained(error: ModelError) -> anyhow::Error {
+    let ModelError::UnknownModel { nearest, .. } = &error else { return error.into() };
+    const OWN: &str =
+        "a server of your own is named by OPENAI_BASE_URL, or by longhaul.providers in settings.json";
+    let hint = if nearest.is_empty() { OWN.to_string() } else { format!("{} {OWN}", error.hint()) };
+    hinted(error, hint)
+}
+
+/// Nobody should wonder why nothing happens.
+fn in_words(Waiting { error, wait }: &Waiting<'_>) -> String {
+    format!("{error}; trying again in {:.0} s", wait.as_secs_f64())
+}
+
+/// The providers. Those that an untrusted folder names do not count: keys would be sent wherever it says.
+fn load_providers(settings: &Settings, warn: impl Fn(&str)) -> anyhow::Result<Providers> {
+    let environment = environment::of_process();
+    let mut stated = settings.providers();
+    if let Some(home) = environment::home(&environment)? {
+        let users = settings.only(&home.settings());
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let query = TrustQuery { is_enabled: users.needs_trust(), ..TrustQuery::about(&cwd) };
+        let rules = TrustedFolders::at(home.trusted_folders());
+        let is_users = stated == users.providers();
+        if !is_users && !rules.decide(&query.in_environment(&environment))?.is_trusted() {
+            warn("the providers in this folder's settings do not count, as it is not trusted");
+            stated = users.providers();
+        }
+    }
+    Providers::new(&stated, settings.answer_limits(), |name| settings.variable(name))
+}

@@ -1,0 +1,147 @@
+//! The project that the current folder is, and its sessions.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use longhaul_sessions::{ListedSession, Listing, LogError, Store, StoreError};
+use longhaul_workspace::{Home, Identity, Note, Patience, ProjectHome, Projects, project_hash};
+
+use crate::environment;
+use crate::failure::hinted;
+
+/// A project, with its part of the home.
+#[derive(Debug)]
+pub struct Project {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Its part of the home.
+    pub home: ProjectHome,
+}
+
+impl Project {
+    /// The project of the current folder; none if nothing was ever stored of it. Nothing is made.
+    pub fn find() -> anyhow::Result<Option<Self>> {
+        let (home, cwd) = surroundings()?;
+        let found = Projects::of(&home).look_up(&cwd)?;
+        Ok(found.id.map(|(id, _)| Self { folder: found.project, home: home.project(&id) }))
+    }
+
+    /// The project of the current folder, which gets a place in the home if it has none; and what is worth telling.
+    pub fn find_or_begin() -> anyhow::Result<(Self, Vec<String>)> {
+        let (home, cwd) = surroundings()?;
+        let Identity { id, project, notes, .. } = Projects::of(&home).identify(&cwd, Patience::default())?;
+        let notes = notes.iter().map(told).collect();
+        Ok((Self { folder: project, home: home.project(&id) }, notes))
+    }
+
+    /// Its sessions.
+    pub fn store(&self) -> Store {
+        Store::of(&self.home)
+    }
+
+    /// The hash that its sessions carry.
+    pub(crate) fn hash(&self) -> String {
+        project_hash(&self.folder)
+    }
+}
+
+/// The sessions of the current folder; an error if nothing was ever stored of it.
+pub fn store() -> anyhow::Result<Store> {
+    Project::find()?.map(|project| project.store()).ok_or_else(|| failure(StoreError::NoSessions))
+}
+
+/// The file that is meant: a file by its path, else a session of this project by `latest`, its number or its id.
+pub fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
+    // A link is meant as a file, also where it leads nowhere.
+    let is_file = || given.symlink_metadata().is_ok();
+    let Some(name) = given.to_str().filter(|_| given != Path::new("-") && !is_file()) else {
+        return Ok(given.to_path_buf());
+    };
+    let looks_like_a_path = name.contains('/') || name.contains('\\') || name.contains('.');
+    if looks_like_a_path {
+        return Ok(given.to_path_buf());
+    }
+    let unknown = || {
+        let hint = "check the path; `longhaul sessions list` shows the sessions of this folder";
+        hinted(anyhow!("there is no file and no session called {name}"), hint)
+    };
+    let Some(project) = Project::find()? else { return Err(unknown()) };
+    let listing = project.store().list().context("could not list the sessions")?;
+    match select(&listing, name) {
+        Ok(session) => Ok(session.path.clone()),
+        Err(StoreError::UnknownSession { .. } | StoreError::NoSessions) => Err(unknown()),
+        Err(error) => Err(failure(error)),
+    }
+}
+
+/// The session that a name means: as the store has it, or by the beginning of its id that `sessions list` shows.
+fn select<'a>(listing: &'a Listing, name: &str) -> Result<&'a ListedSession, StoreError> {
+    const SHOWN: usize = 8;
+    let unknown = match listing.select(name) {
+        Err(error @ StoreError::UnknownSession { .. }) if name.len() >= SHOWN => error,
+        found => return found,
+    };
+    let alike: Vec<&ListedSession> =
+        listing.sessions.iter().filter(|session| session.id().starts_with(name)).collect();
+    match alike[..] {
+        [] => Err(unknown),
+        [only] => Ok(only),
+        [..] => {
+            let ids = alike.iter().map(|session| session.id().to_string()).collect();
+            Err(StoreError::Ambiguous { given: name.to_string(), ids })
+        }
+    }
+}
+
+/// A failure of the store with what to do about it.
+pub fn failure(error: StoreError) -> anyhow::Error {
+    let hint = match &error {
+        StoreError::NoSessions => {
+            "`longhaul sessions import FILE` brings one in; sessions belong to the folder they were made in"
+        }
+        StoreError::UnknownSession { .. } | StoreError::InvalidName { .. } => {
+            "name it by latest, by its number in `longhaul sessions list`, or by its id"
+        }
+        StoreError::Ambiguous { .. } => "give more of the id",
+        StoreError::InUse { .. } => "end the program that writes it, then try again",
+        StoreError::Misplaced { .. } => "look at it, and move it out of the way",
+        StoreError::Failed { .. } => return error.into(),
+    };
+    hinted(error, hint)
+}
+
+/// A failure of a log with what to do about it.
+pub fn log_failure(error: LogError) -> anyhow::Error {
+    let hint = match &error {
+        LogError::InUse { .. } => "end the program that writes it, then try again",
+        LogError::OtherFormat { .. } => {
+            "`longhaul sessions import FILE` makes a session of it that can go on"
+        }
+        LogError::NoSession { .. } => "name a session; `longhaul sessions list` shows those of this folder",
+        LogError::NothingToUndo { .. } => "`longhaul sessions show` lists the compactions of a session",
+        _ => return error.into(),
+    };
+    hinted(error, hint)
+}
+
+fn surroundings() -> anyhow::Result<(Home, PathBuf)> {
+    let home = Home::resolve(&environment::of_process())?;
+    let cwd = std::env::current_dir().map_err(|cause| {
+        hinted(anyhow!(cause).context("there is no current folder"), "change to a folder that exists")
+    })?;
+    Ok((home, cwd))
+}
+
+fn told(note: &Note) -> String {
+    match note {
+        Note::NotSaved(error) => format!("this project's id could not be saved: {error}"),
+        Note::RegistryKeptAside(path) => {
+            format!("the list of projects was broken and was rebuilt; the old one is {}", path.display())
+        }
+        Note::Migrated(path) => format!("sessions were copied from {}", path.display()),
+        Note::NotMigrated(error) => format!("older sessions could not be copied: {error}"),
+        Note::PerhapsMovedFrom(path) => {
+            format!("a project of this name was at {}; its sessions stay there", path.display())
+        }
+    }
+}

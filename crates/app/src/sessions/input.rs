@@ -1,0 +1,93 @@
+//! Opens what the user named: a file or standard input.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+
+use crate::failure::hinted;
+
+/// A file or standard input, open for reading.
+pub struct Input {
+    source: Box<dyn Read>,
+    size: Option<u64>,
+}
+
+/// Returns true if the path stands for standard input.
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The name of an input for messages.
+pub fn display_name(path: &Path) -> String {
+    if is_stdin(path) { "standard input".into() } else { path.display().to_string() }
+}
+
+/// Opens a file, or standard input for `-`.
+pub fn open(path: &Path) -> anyhow::Result<Input> {
+    let name = display_name(path);
+    let (source, size): (Box<dyn Read>, _) = if is_stdin(path) {
+        (Box::new(io::stdin().lock()), None)
+    } else {
+        let failed = || format!("could not open {name}");
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if path.is_symlink() && !is_forbidden(&error) => {
+                let error = anyhow!(error).context(format!("could not follow the link {name}"));
+                return Err(hinted(error, "it leads to itself or to nothing; name the file that is meant"));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(hinted(
+                    anyhow!("there is no file {name}"),
+                    "check the path; - reads standard input",
+                ));
+            }
+            Err(error) => return Err(error).with_context(failed),
+        };
+        let meta = file.metadata().with_context(failed)?;
+        if meta.is_dir() {
+            return Err(hinted(anyhow!("{name} is a folder"), folder_hint(path)));
+        }
+        (Box::new(file), Some(meta.len()).filter(|_| meta.is_file()))
+    };
+    Ok(Input { source, size })
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// Names a session in the folder, if there is one.
+fn folder_hint(folder: &Path) -> String {
+    let sessions = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut sessions: Vec<_> = sessions
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl" || end == "json" || end == "traj"))
+        .collect();
+    sessions.sort();
+    match sessions.first() {
+        Some(first) => format!("name a file in it, such as {}", first.display()),
+        None => "name a session file".into(),
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.source.read(buffer)
+    }
+}
+
+impl Input {
+    /// Its size in bytes, where that is known before it is read.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+}
+
+/// Puts a reader around an input, so that a front end can show how far it was read.
+pub type ProgressReader<'w> = &'w dyn Fn(Input) -> Box<dyn Read>;
+
+/// Reads an input without showing anything.
+pub fn without_progress(input: Input) -> Box<dyn Read> {
+    Box::new(input)
+}

@@ -1,0 +1,164 @@
+//! Begins the session that a conversation is recorded in, or goes on with another.
+
+use std::path::{Path, PathBuf};
+
+use longhaul_conversation::plural;
+use longhaul_formats::{Format, Session};
+use longhaul_sessions::{Log, LogError, NewSession, SessionKind};
+use longhaul_skills::Inbox;
+use longhaul_workspace::Home;
+
+use super::import::{self, new_id};
+use super::input::{self, ProgressReader};
+use crate::clock::now;
+use crate::failure::hinted;
+use crate::project::{Project, log_failure, session_file};
+use crate::{environment, strays};
+
+/// A session that can go on.
+pub struct OpenSession {
+    /// The project it belongs to.
+    pub project: Project,
+    /// The log it is recorded in.
+    pub log: Log,
+    /// Its id.
+    pub id: String,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+    /// Warnings for the user.
+    pub warnings: Vec<String>,
+}
+
+/// A session to go on with. Nothing was changed yet.
+pub enum FoundSession {
+    /// One of Longhaul's or Gemini CLI's, which goes on in its place.
+    Ours(Box<Log>),
+    /// One of those that stays as it is while a copy goes on, with its file.
+    Forked(PathBuf, Box<Session>),
+    /// Any other, which goes on as a copy of our own.
+    Theirs(Box<Session>),
+}
+
+/// Begins a session. Where it cannot be recorded, there is none.
+pub fn begin() -> anyhow::Result<OpenSession> {
+    let (project, notes) = Project::find_or_begin()?;
+    let new = new_session(&project);
+    let chats = project.home.chats();
+    let log = Log::create(&chats, &new).map_err(not_begun)?;
+    Ok(OpenSession::of(project, log, new.id, notes, None))
+}
+
+/// Finds the session that the user means. One that is to be forked may be written by another program just now.
+/// `watch` follows how far a file was read.
+pub fn find(given: &Path, is_forked: bool, watch: ProgressReader<'_>) -> anyhow::Result<FoundSession> {
+    let path = session_file(given)?;
+    // A missing file is named before anything could be made in its place.
+    drop(input::open(&path)?);
+    if is_forked {
+        let session = Box::new(import::read(&path, watch)?);
+        let is_ours = session.info.format == Format::GeminiJsonl;
+        return Ok(if is_ours { FoundSession::Forked(path, session) } else { FoundSession::Theirs(session) });
+    }
+    match Log::open_existing(&path) {
+        Err(LogError::OtherFormat { .. }) => Ok(FoundSession::Theirs(Box::new(import::read(&path, watch)?))),
+        Err(error @ LogError::InUse { .. }) => {
+            let hint = "--fork goes on in a copy of it; or end the program that writes it, then try again";
+            Err(hinted(error, hint))
+        }
+        Err(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
+            let hint = "a session is only continued where it can be recorded: free some space, make its folder writable, or \
+                        continue in a copy with --fork";
+            Err(hinted(error, hint))
+        }
+        opened => Ok(FoundSession::Ours(Box::new(opened.map_err(log_failure)?))),
+    }
+}
+
+impl FoundSession {
+    /// Its id.
+    pub fn id(&self) -> Option<String> {
+        match self {
+            Self::Ours(log) => log.replay().info().session_id.clone(),
+            Self::Forked(_, session) | Self::Theirs(session) => session.info.session_id.clone(),
+        }
+    }
+
+    /// The model that answered last.
+    pub fn model(&self) -> Option<String> {
+        let messages = match self {
+            Self::Ours(log) => log.replay().messages(),
+            Self::Forked(_, session) | Self::Theirs(session) => session.transcript.messages(),
+        };
+        // Some agents write a name of their own under what no model wrote.
+        let is_name = |model: &&String| !model.is_empty() && !model.starts_with('<');
+        messages.iter().rev().filter_map(|message| message.model.as_ref()).find(is_name).cloned()
+    }
+
+    /// Goes on with it.
+    pub fn open(self) -> anyhow::Result<OpenSession> {
+        let (project, notes) = Project::find_or_begin()?;
+        let chats = project.home.chats();
+        match self {
+            Self::Ours(log) => {
+                let recovered: Vec<String> = log.recovered().iter().map(ToString::to_string).collect();
+                let id = log.replay().info().session_id.clone().unwrap_or_default();
+                let opened = OpenSession::of(project, *log, id, notes, None);
+                Ok(OpenSession { warnings: [recovered, opened.warnings].concat(), ..opened })
+            }
+            Self::Forked(path, session) => {
+                let new = new_session(&project);
+                let log = Log::fork_of(&path, &chats, &new, None).map_err(not_begun)?;
+                let count = plural(session.transcript.messages().len(), "message", "messages");
+                let told = format!("copied {count}");
+                Ok(OpenSession::of(project, log, new.id, notes, Some(&told)))
+            }
+            Self::Theirs(session) => {
+                let count = plural(session.transcript.messages().len(), "message", "messages");
+                let told = format!("imported {count} from {}", session.info.format);
+                let (log, id) = import::bring_in(&project, &session).map_err(not_begun)?;
+                Ok(OpenSession::of(project, log, id, notes, Some(&told)))
+            }
+        }
+    }
+}
+
+impl OpenSession {
+    /// A session with what is worth telling, and how to go on with a copy.
+    fn of(project: Project, log: Log, id: String, notes: Vec<String>, copied: Option<&str>) -> Self {
+        let copied = copied.map(|copied| format!("{copied}; go on with --resume {id}"));
+        let warnings = end_what_was_cut_off(&project);
+        Self { project, log, id, notes: notes.into_iter().chain(copied).collect(), warnings }
+    }
+}
+
+/// Cleans up behind processes that were killed; tells what could not be.
+fn end_what_was_cut_off(project: &Project) -> Vec<String> {
+    if let Ok(home) = Home::resolve(&environment::of_process()) {
+        strays::remove(&home, Some(&project.home), &project.folder);
+    }
+    let resumed = Inbox::of(&project.home).resume();
+    let told = |error| format!("a change from the inbox was cut off and cannot be ended: {error}");
+    resumed.err().map(told).into_iter().collect()
+}
+
+/// The error for a session that could not be begun.
+fn not_begun(error: LogError) -> anyhow::Error {
+    match error {
+        LogError::Io { .. } | LogError::Workspace(_) => {
+            let hint = "nothing is sent that cannot be recorded: free some space, make the folder writable, or set \
+                        LONGHAUL_HOME to one that is";
+            hinted(error, hint)
+        }
+        error => log_failure(error),
+    }
+}
+
+fn new_session(project: &Project) -> NewSession {
+    NewSession {
+        id: new_id(),
+        project_hash: project.hash(),
+        kind: SessionKind::Main,
+        directories: vec![project.folder.display().to_string()],
+        at: now(),
+    }
+}

@@ -1,0 +1,27 @@
+//! Settings from `settings.json`, of the user and of the workspace: defaults, then the user's, then the workspace's, then
+//! flags. Each value can tell where it was set; docs/settings.md lists the keys.
+
+mod check;
+mod compaction;
+mod document;
+mod edit;
+mod keys;
+mod kind;
+mod layers;
+mod lookup;
+mod memory;
+mod problem;
+mod provenance;
+mod providers;
+mod restrictions;
+mod retention;
+mod skills;
+mod unread;
+mod work;
+
+pub(crate) use edit::set_list;
+pub use layers::{LoadedSettings, Settings, load_here};
+pub use problem::{FileLine, SettingsError, SettingsFault, SettingsWarning, UnsupportedKey, WrongValue};
+pub use provenance::Provenance;
+pub(crate) use providers::{ConfiguredModel, ConfiguredProvider};
+pub use restrictions::{RestrictionError, check_restrictions, unsupported_notice};

@@ -1,0 +1,23 @@
+//! The argument `--scope` of skills.
+
+use clap::ValueEnum;
+use longhaul_app::skills::SkillScope;
+
+/// Whose skills are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SkillScopeArgument {
+    /// Yours, in every project.
+    User,
+    /// Those of the current folder.
+    #[value(alias = "project")]
+    Workspace,
+}
+
+impl From<SkillScopeArgument> for SkillScope {
+    fn from(scope: SkillScopeArgument) -> Self {
+        match scope {
+            SkillScopeArgument::User => Self::User,
+            SkillScopeArgument::Workspace => Self::Workspace,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Questions to a person at the terminal.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use anyhow::anyhow;
+use longhaul_app::failure::hinted;
+
+use crate::output::print;
+
+/// The fate of a line that was typed before its question was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypedAhead {
+    /// It answers the question.
+    Answers,
+    /// It is dropped: it answers something else.
+    IsDropped,
+    /// It is left for whoever reads next, and the question stays without an answer.
+    Refuses,
+}
+
+/// Asks whether to go on, unless `--yes` says so. Anything but a clear yes is a no. Without a terminal nothing is
+/// confirmed, and nothing is done.
+pub(crate) fn confirm(question: &str, yes: bool, act: &str) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() {
+        let error = anyhow!("not confirmed: there is no terminal to ask at");
+        return Err(hinted(error, format!("--yes {act} without asking")));
+    }
+    let answer = ask(&format!("{question} [y/N]"), TypedAhead::Refuses)?;
+    Ok(answer.is_some_and(|answer| is_yes(&answer)))
+}
+
+/// Lets a person choose from these lines; `None` if the answer is none of their numbers. Who only presses Enter takes the
+/// `usual` one.
+pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::Result<Option<usize>> {
+    let mut text = format!("{question}\n");
+    for (index, line) in lines.iter().enumerate() {
+        text.push_str(&format!("  {}  {line}\n", index + 1));
+    }
+    let Some(answer) = ask(&format!("{text}Number [{}]", usual + 1), TypedAhead::Answers)? else {
+        return Ok(None);
+    };
+    Ok(match answer.as_str() {
+        "" => Some(usual),
+        answer => {
+            let number = answer.parse::<usize>().ok().filter(|number| (1..=lines.len()).contains(number));
+            number.map(|number| number - 1)
+        }
+    })
+}
+
+/// Asks, and reads a line in small letters; `None` where the input ends, or a line typed ahead refuses.
+pub(crate) fn ask(question: &str, typed_ahead: TypedAhead) -> anyhow::Result<Option<String>> {
+    let is_refused = typed_ahead == TypedAhead::Refuses && is_line_waiting();
+    if typed_ahead == TypedAhead::IsDropped {
+        discard_typed();
+    }
+    print(&format!("{question} "))?;
+    io::stdout().flush()?;
+    if is_refused {
+        print("\nNot confirmed: a line was typed before the question. Try again, or pass --yes.\n")?;
+        return Ok(None);
+    }
+    let mut answer = String::new();
+    let length = io::stdin().lock().read_line(&mut answer)?;
+    Ok((length > 0).then(|| answer.trim().to_ascii_lowercase()))
+}
+
+/// Returns true if an answer is a clear yes.
+pub(crate) fn is_yes(answer: &str) -> bool {
+    matches!(answer, "y" | "yes")
+}
+
+/// Drops what was typed so far.
+fn discard_typed() {
+    #[cfg(unix)]
+    if io::stdin().is_terminal() {
+        rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush).ok();
+    }
+}
+
+/// Returns true if a line was typed that nobody has read yet.
+#[cfg(unix)]
+fn is_line_waiting() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = io::stdin();
+    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut waiting, Some(&at_once)).is_ok_and(|count| count > 0)
+}
+
+#[cfg(not(unix))]
+fn is_line_waiting() -> bool {
+    false
+}
