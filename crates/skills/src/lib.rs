@@ -37,7 +37,6 @@ mod discover;
 mod draft;
 mod error;
 mod extraction_lock;
-mod front_matter;
 mod inbox;
 mod index;
 mod install;

@@ -8,6 +8,7 @@
 //! - [`IgnoreRules`] say what `.gitignore`, `.geminiignore` and their like hide, and which line does;
 //! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
 //!   reader finds the old or the new contents and never half of them;
+//! - [`FrontMatter`] reads the head of a Markdown file, where skills and sub-agents are described;
 //! - [`unified_diff`] shows what a change to a file would be before it is made;
 //! - [`CommandLine`] starts a shell as a [`Process`], which leads a group of its own and is ended together with it.
 //!
@@ -35,6 +36,7 @@
 
 mod diff;
 mod error;
+mod front_matter;
 mod home;
 mod ignore_rules;
 mod jsonc;
@@ -54,6 +56,7 @@ mod write;
 
 pub use diff::{Diff, unified_diff};
 pub use error::WorkspaceError;
+pub use front_matter::{FrontMatter, FrontMatterError, FrontMatterField, FrontMatterValue, MalformedValue};
 pub use home::{Environment, Home, ProjectHome, WorkspaceFolder, canonical_workspace, system_folder};
 pub use ignore_rules::{GitChain, HiddenBy, IgnoreRules, Ignoring};
 pub use jsonc::{Unclosed, blank_comments};

@@ -3,7 +3,6 @@
 mod behalf;
 mod crew;
 mod definition;
-mod front_matter;
 mod load;
 mod run;
 mod tool;
