@@ -9,6 +9,7 @@
 //! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
 //!   reader finds the old or the new contents and never half of them;
 //! - [`FrontMatter`] reads the head of a Markdown file, where skills and sub-agents are described;
+//! - [`JsoncDocument`] edits JSON with comments so that the comments stay, and [`parse_jsonc`] reads it with lines;
 //! - [`unified_diff`] shows what a change to a file would be before it is made;
 //! - [`CommandLine`] starts a shell as a [`Process`], which leads a group of its own and is ended together with it.
 //!
@@ -59,7 +60,10 @@ pub use error::WorkspaceError;
 pub use front_matter::{FrontMatter, FrontMatterError, FrontMatterField, FrontMatterValue, MalformedValue};
 pub use home::{Environment, Home, ProjectHome, WorkspaceFolder, canonical_workspace, system_folder};
 pub use ignore_rules::{GitChain, HiddenBy, IgnoreRules, Ignoring};
-pub use jsonc::{Unclosed, blank_comments};
+pub use jsonc::{
+    JsoncContent, JsoncDocument, JsoncError, JsoncFault, JsoncNode, NewKey, Unclosed, blank_comments,
+    parse_jsonc,
+};
 pub use limits::{check_descriptors, check_threads, is_out_of_descriptors};
 pub use lock::{Holder, Lock, Patience};
 pub use locks_held::{HeldLock, LockedBy, held_locks};

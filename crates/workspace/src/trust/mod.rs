@@ -2,7 +2,6 @@
 
 mod contents;
 mod decide;
-mod edit;
 mod file;
 mod rule;
 
