@@ -11,14 +11,14 @@ use crate::issuers::ISSUERS;
 /// A token's look, from left to right.
 pub(crate) struct Format {
     pub(crate) kind: Kind,
-    pieces: &'static [Piece],
+    pieces: &'static [TokenPart],
     /// The prefix is so short or so common that the rest must also look random.
     weak: bool,
 }
 
-/// A piece of a token.
+/// A part of a token.
 #[derive(Clone, Copy)]
-pub(crate) enum Piece {
+pub(crate) enum TokenPart {
     /// This very text.
     Text(&'static str),
     /// This very text, which is no secret and stays.
@@ -27,7 +27,7 @@ pub(crate) enum Piece {
     Run(Alphabet, usize, usize),
 }
 
-use Piece::{Keep, Run, Text};
+use TokenPart::{Keep, Run, Text};
 
 /// Every format there is.
 pub(crate) fn all() -> impl Iterator<Item = &'static Format> {
@@ -37,19 +37,19 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Format> {
 /// Longer than any token.
 const MOST: usize = 8 * 1024;
 
-pub(crate) const fn exactly(alphabet: Alphabet, count: usize) -> Piece {
+pub(crate) const fn exactly(alphabet: Alphabet, count: usize) -> TokenPart {
     Run(alphabet, count, count)
 }
 
-pub(crate) const fn at_least(alphabet: Alphabet, count: usize) -> Piece {
+pub(crate) const fn at_least(alphabet: Alphabet, count: usize) -> TokenPart {
     Run(alphabet, count, MOST)
 }
 
-pub(crate) const fn strong(kind: Kind, pieces: &'static [Piece]) -> Format {
+pub(crate) const fn strong(kind: Kind, pieces: &'static [TokenPart]) -> Format {
     Format { kind, pieces, weak: false }
 }
 
-pub(crate) const fn weak(kind: Kind, pieces: &'static [Piece]) -> Format {
+pub(crate) const fn weak(kind: Kind, pieces: &'static [TokenPart]) -> Format {
     Format { kind, pieces, weak: true }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::Kind;
 use crate::alphabet::Alphabet;
-use crate::formats::Piece::{Keep, Run, Text};
+use crate::formats::TokenPart::{Keep, Run, Text};
 use crate::formats::{Format, at_least, exactly, strong};
 
 const KIND: Kind = Kind::PasswordHash;

@@ -2,7 +2,7 @@
 
 use crate::Kind;
 use crate::alphabet::Alphabet;
-use crate::formats::Piece::{self, Keep, Run, Text};
+use crate::formats::TokenPart::{self, Keep, Run, Text};
 use crate::formats::{Format, at_least, exactly, strong, weak};
 
 const DIGIT: Alphabet = Alphabet::DIGIT;
@@ -298,5 +298,5 @@ pub(crate) const ISSUERS: &[Format] = &[
     strong(Kind::Cookie, &[Keep("connect.sid="), at_least(SIGNATURE, 40)]),
 ];
 
-const DISCORD_ID: Piece = Run(ALNUM, 22, 26);
-const DISCORD_END: Piece = Run(URL, 27, 45);
+const DISCORD_ID: TokenPart = Run(ALNUM, 22, 26);
+const DISCORD_END: TokenPart = Run(URL, 27, 45);

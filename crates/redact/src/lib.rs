@@ -42,6 +42,7 @@ mod alphabet;
 mod assignment;
 mod config;
 mod credential;
+mod finding;
 mod fold;
 mod formats;
 mod gate;
@@ -60,5 +61,6 @@ mod shell;
 mod url;
 mod words;
 
+pub use finding::{Finding, MARK, Redacted};
 pub use kind::Kind;
-pub use scan::{Finding, MARK, Redacted, find_secrets, has_secret, redact};
+pub use scan::{find_secrets, has_secret, redact};

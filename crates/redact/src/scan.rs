@@ -7,29 +7,9 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::alphabet::Runs;
+use crate::finding::{Finding, MARK, Redacted};
 use crate::formats::{self, Format};
 use crate::{Kind, assignment, config, fold, headers, jwt, private_key, seed, sentence, shell, url};
-
-/// What stands in the place of a secret.
-pub const MARK: &str = "[REDACTED]";
-
-/// Where a secret is and what it is; never the secret itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What the secret is.
-    pub kind: Kind,
-    /// The bytes of the input that are the secret. They begin and end between characters.
-    pub range: Range<usize>,
-}
-
-/// A text without its secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redacted<'a> {
-    /// The text with [`MARK`] in the place of each secret; the input itself where there was none.
-    pub text: Cow<'a, str>,
-    /// What was replaced, in the order of the text.
-    pub findings: Vec<Finding>,
-}
 
 /// Replaces every secret of `text` by [`MARK`]. Nothing else changes, and what was redacted before stays as it is.
 ///
@@ -71,9 +51,9 @@ const MOST_ROUNDS: usize = 16;
 fn scan(text: &str) -> Vec<Finding> {
     let mut scan = Scan::run(text);
     seed::find_bare(text, |range| scan.found.push(Finding { kind: Kind::SeedPhrase, range }));
-    // Joints are met where their anchors end, which need not be where they begin.
-    scan.joints.sort_by_key(|joint| joint.range.start);
-    for folded in fold::fold(text, &scan.joints) {
+    // Breaks are met where their anchors end, which need not be where they begin.
+    scan.breaks.sort_by_key(|found| found.range.start);
+    for folded in fold::fold(text, &scan.breaks) {
         for Finding { kind, range } in Scan::run(&folded.text).found {
             scan.add(kind, folded.unfold(kind, &range));
         }
@@ -139,7 +119,7 @@ enum Action {
     PgPassName,
     Jwk,
     Putty,
-    Joint,
+    WordBreak,
 }
 
 /// Anchors in one automaton, and what each of them asks for.
@@ -177,7 +157,7 @@ fn all_anchors() -> Vec<(String, Action)> {
     anchors.extend(shell::COOKIES.iter().map(|anchor| ((*anchor).to_owned(), Action::CookieFlag)));
     anchors.extend(config::PGPASS.iter().map(|anchor| ((*anchor).to_owned(), Action::PgPass)));
     anchors.extend(config::JWK.iter().map(|anchor| ((*anchor).to_owned(), Action::Jwk)));
-    anchors.extend(fold::ANCHORS.iter().map(|anchor| ((*anchor).to_owned(), Action::Joint)));
+    anchors.extend(fold::ANCHORS.iter().map(|anchor| ((*anchor).to_owned(), Action::WordBreak)));
     anchors.extend(sentence::anchors().into_iter().map(|anchor| (anchor, Action::Noun)));
     anchors.extend(shell::FLAGS.iter().map(|flag| (flag.anchor(), Action::Shell(flag))));
     let headers = [
@@ -246,8 +226,8 @@ struct Scan<'a> {
     /// Where the cookies end that were read last.
     headers_until: usize,
     found: Vec<Finding>,
-    /// What parts pieces of one word.
-    joints: Vec<fold::Joint>,
+    /// The breaks inside words.
+    breaks: Vec<fold::WordBreak>,
 }
 
 impl<'a> Scan<'a> {
@@ -255,7 +235,7 @@ impl<'a> Scan<'a> {
     fn run(text: &'a str) -> Self {
         let [ascii, wide] = &*ANCHORS;
         let mut scan =
-            Self { text, runs: Runs::default(), headers_until: 0, found: Vec::new(), joints: Vec::new() };
+            Self { text, runs: Runs::default(), headers_until: 0, found: Vec::new(), breaks: Vec::new() };
         for hit in ascii.automaton.find_overlapping_iter(text) {
             scan.look(ascii.actions[hit.pattern().as_usize()], hit.start()..hit.end());
         }
@@ -315,7 +295,7 @@ impl<'a> Scan<'a> {
             }),
             Action::Jwk => self.add(Kind::PrivateKey, config::find_jwk(text, anchor.end)),
             Action::Putty => self.add(Kind::PrivateKey, config::find_putty(text, anchor.end)),
-            Action::Joint => self.joints.extend(fold::joint(text, &anchor)),
+            Action::WordBreak => self.breaks.extend(fold::word_break(text, &anchor)),
             Action::Assignment => {
                 if let Some((kind, range)) = assignment::find(text, &anchor, &mut self.runs) {
                     self.add(kind, Some(range));

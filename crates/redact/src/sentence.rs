@@ -72,9 +72,9 @@ impl Noun {
     }
 }
 
-/// How a noun and a word behind it are joined.
+/// The connection between a noun and a word behind it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum Connector {
     /// By nothing but blanks and quotes.
     Nothing,
     /// By a verb that says that the one is the other.
@@ -282,13 +282,13 @@ fn judge(text: &str, at: &Range<usize>, noun: Noun, word: &Range<usize>) -> Opti
     if word.start == at.end && text[at.clone()].is_ascii() {
         return None;
     }
-    let joint = joint(&text[at.end..word.start])?;
+    let connector = connector(&text[at.end..word.start])?;
     // A bracket explains the word before it, and a short noun is a verb as well.
     let joined = text[at.end..word.start].trim_end_matches(is_wrapping);
     let is_bracket = joined.ends_with(['(', '（']);
     let is_call = joined == "(";
     let is_short = noun.is_password && at.len() < 5 && text[at.clone()].is_ascii();
-    if ((is_bracket || is_short) && !is_near(joint)) || is_call {
+    if ((is_bracket || is_short) && !is_near(connector)) || is_call {
         return None;
     }
     if noun.is_login
@@ -297,7 +297,7 @@ fn judge(text: &str, at: &Range<usize>, noun: Noun, word: &Range<usize>) -> Opti
         return Some((Kind::Password, range));
     }
     if noun.is_password
-        && is_near(joint)
+        && is_near(connector)
         && !is_short
         && let Some(range) = quoted_phrase(text, at, word.start)
     {
@@ -313,9 +313,9 @@ fn judge(text: &str, at: &Range<usize>, noun: Noun, word: &Range<usize>) -> Opti
     if is_call || has_inner_equals(value) {
         return None;
     }
-    let is_secret = (noun.is_password && is_password(text, at, joint, value))
-        || (noun.is_token && is_token(value) && (is_near(joint) || !gate::is_hash(value)))
-        || (noun.is_pin && is_pin(text, at, joint, &range));
+    let is_secret = (noun.is_password && is_password(text, at, connector, value))
+        || (noun.is_token && is_token(value) && (is_near(connector) || !gate::is_hash(value)))
+        || (noun.is_pin && is_pin(text, at, connector, &range));
     is_secret.then(|| (kind(noun), range))
 }
 
@@ -328,54 +328,54 @@ fn kind(noun: Noun) -> Kind {
     if noun.is_password || noun.is_pin { Kind::Password } else { Kind::Secret }
 }
 
-fn joint(gap: &str) -> Option<Joint> {
+fn connector(gap: &str) -> Option<Connector> {
     let joined = gap.trim_end_matches(is_wrapping);
     let is_near = |rest: &str| rest.trim_matches(|c: char| is_wrapping(c) || c == ')').is_empty();
     // Beyond the end of a line only what announces a value reaches.
     let lines = gap[joined.len()..].matches('\n').count();
-    let (joint, rest) = if is_near(joined) {
-        (Joint::Nothing, "")
+    let (connector, rest) = if is_near(joined) {
+        (Connector::Nothing, "")
     } else if let Some(rest) = WORDS.strip_end(Role::Is, joined) {
-        (Joint::Is { is_near: is_near(rest) }, rest)
+        (Connector::Is { is_near: is_near(rest) }, rest)
     } else if let Some(rest) = WORDS.strip_end(Role::To, joined) {
         // A comma or a colon may follow a verb: *is:*.
         match WORDS.strip_end(Role::Is, rest.trim_end()) {
-            Some(rest) => (Joint::Is { is_near: is_near(rest) }, rest),
-            None => (Joint::To { is_near: is_near(rest) }, rest),
+            Some(rest) => (Connector::Is { is_near: is_near(rest) }, rest),
+            None => (Connector::To { is_near: is_near(rest) }, rest),
         }
     } else {
-        (Joint::Type, WORDS.strip_end(Role::Type, joined)?)
+        (Connector::Type, WORDS.strip_end(Role::Type, joined)?)
     };
-    let announces = joined.ends_with([':', '：']) || matches!(joint, Joint::Is { .. });
+    let announces = joined.ends_with([':', '：']) || matches!(connector, Connector::Is { .. });
     let is_prose =
         !rest.contains(|c: char| "{}<>=;|\\\n".contains(c)) && !rest.contains("\",") && !rest.contains("',");
-    (is_prose && (lines == 0 || (announces && lines <= 3))).then_some(joint)
+    (is_prose && (lines == 0 || (announces && lines <= 3))).then_some(connector)
 }
 
-fn is_near(joint: Joint) -> bool {
-    !matches!(joint, Joint::Is { is_near: false } | Joint::To { is_near: false })
+fn is_near(connector: Connector) -> bool {
+    !matches!(connector, Connector::Is { is_near: false } | Connector::To { is_near: false })
 }
 
 /// Whether a word looks enough like a password for the way in which it is joined with its noun.
-fn is_password(text: &str, at: &Range<usize>, joint: Joint, value: &str) -> bool {
+fn is_password(text: &str, at: &Range<usize>, connector: Connector, value: &str) -> bool {
     let noun = &text[at.clone()];
     let is_short = noun.is_ascii() && noun.len() < 5;
-    let needed = match joint {
+    let needed = match connector {
         // A short noun is a verb as well.
-        Joint::Nothing if is_short && !follows_with(&text[..at.start]) => return false,
+        Connector::Nothing if is_short && !follows_with(&text[..at.start]) => return false,
         _ if is_short => Looks::Chosen,
-        Joint::Is { is_near: true } => Looks::Mixed,
-        Joint::Nothing
+        Connector::Is { is_near: true } => Looks::Mixed,
+        Connector::Nothing
             if text[at.end..].starts_with([' ', '\t'])
                 && text[at.end..].trim_start().starts_with(['\'', '"', '`']) =>
         {
             Looks::Strong
         }
-        Joint::Nothing if follows_with(&text[..at.start]) || !noun.is_ascii() => Looks::Strong,
+        Connector::Nothing if follows_with(&text[..at.start]) || !noun.is_ascii() => Looks::Strong,
         // Code has names and signs too, and its names are English.
-        Joint::Nothing => Looks::Chosen,
-        Joint::To { .. } if is_name(noun) => Looks::Chosen,
-        Joint::Is { is_near: false } | Joint::To { .. } | Joint::Type => Looks::Strong,
+        Connector::Nothing => Looks::Chosen,
+        Connector::To { .. } if is_name(noun) => Looks::Chosen,
+        Connector::Is { is_near: false } | Connector::To { .. } | Connector::Type => Looks::Strong,
     };
     looks(value) >= needed
 }
@@ -414,21 +414,21 @@ fn is_token(value: &str) -> bool {
 }
 
 /// Four to twelve digits that are neither counted up nor all the same.
-fn is_pin(text: &str, at: &Range<usize>, joint: Joint, range: &Range<usize>) -> bool {
+fn is_pin(text: &str, at: &Range<usize>, connector: Connector, range: &Range<usize>) -> bool {
     let digits = text[range.clone()].as_bytes();
     let noun = &text[at.clone()];
     let is_number = digits.iter().all(u8::is_ascii_digit);
     // A password of digits has to be long and said to be one: many other numbers stand beside the word.
     let is_password = WORDS.of(Role::Password).any(|word| word == noun.to_lowercase());
-    let is_joined = match joint {
-        Joint::Is { is_near } => is_near || !is_password,
-        Joint::To { is_near } => {
+    let is_joined = match connector {
+        Connector::Is { is_near } => is_near || !is_password,
+        Connector::To { is_near } => {
             is_near
                 && text[at.end..range.start].contains([':', '：', '='])
                 && (!is_password || !noun.is_ascii())
         }
-        Joint::Nothing => !is_password,
-        Joint::Type => false,
+        Connector::Nothing => !is_password,
+        Connector::Type => false,
     };
     let least = if is_password { 6 } else { 4 };
     let is_sequence = digits.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1))
