@@ -8,18 +8,11 @@ pub(crate) struct Alphabet(u128);
 
 impl Alphabet {
     pub(crate) const DIGIT: Self = Self::of(b"0-9");
-    /// Lower case only: issuers that write hexadecimal write it so.
-    pub(crate) const HEX: Self = Self::of(b"0-9a-f");
-    pub(crate) const UPPER: Self = Self::of(b"A-Z0-9");
     pub(crate) const ALNUM: Self = Self::of(b"A-Za-z0-9");
     pub(crate) const WORD: Self = Self::of(b"A-Za-z0-9_");
     /// The alphabet of base64url, and of most tokens.
     pub(crate) const URL: Self = Self::of(b"A-Za-z0-9_-");
-    /// Base64url parts joined by dots.
-    pub(crate) const DOTTED: Self = Self::of(b"A-Za-z0-9_.-");
     pub(crate) const BASE64: Self = Self::of(b"A-Za-z0-9+/=");
-    /// Base64 and base64url, also with its padding written for a URL.
-    pub(crate) const ANY64: Self = Self::of(b"A-Za-z0-9+/=_%-");
 
     /// The characters of `spec`, where `a-z` is a range and a hyphen at the end stands for itself.
     pub(crate) const fn of(spec: &[u8]) -> Self {

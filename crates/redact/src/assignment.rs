@@ -4,31 +4,8 @@ use std::ops::Range;
 
 use crate::alphabet::{Alphabet, Runs};
 use crate::credential::{self, Looks};
+use crate::names::{NameKind, classify, is_environment_name, is_issued_token, is_issuer, names_phrase};
 use crate::{Kind, MARK, gate, headers};
-
-/// What the names of secrets end with. Each is looked for in lower case, in upper case and capitalised.
-pub(crate) const KEYWORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "pass",
-    "psk",
-    "bindpw",
-    "rootpw",
-    "secret",
-    "secret_key_base",
-    "secretkeybase",
-    "token",
-    "key",
-    "salt",
-    "_auth",
-    "credential",
-    "credentials",
-    "twilio",
-    "heroku",
-];
 
 /// Longer than any name, and than any value that is not a token with a structure of its own.
 const MOST_NAME: usize = 64;
@@ -38,21 +15,6 @@ const NAME: Alphabet = Alphabet::of(b"A-Za-z0-9_.-");
 /// What a value without quotes is written in: anything but controls, blanks, quotes, brackets and separators.
 const BARE: Alphabet = Alphabet::of(b"A-Za-z0-9!#$%*+./:=?@^_~-");
 const BLANK: Alphabet = Alphabet::of(b" \t");
-
-/// What a name says about the value it is given.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Name {
-    /// Chosen by a person, perhaps short.
-    Password,
-    /// Says that the value is secret: even a hash or a UUID is then a key.
-    Secret,
-    /// `token`: often secret, but also a word of parsers, pages and models.
-    Token,
-    /// `SOMETHING_KEY` of an environment file.
-    Key,
-    /// `_auth` of `.npmrc`: a user and a password in base64.
-    Auth,
-}
 
 /// How a value is written.
 struct Value {
@@ -82,7 +44,7 @@ pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Optio
     }
     let mut value = read_value(bytes, value_start, runs)?;
     // A person may choose any letter for a password; what a machine made ends where ASCII does.
-    if !value.is_quoted && what != Name::Password {
+    if !value.is_quoted && what != NameKind::Password {
         let length = bytes[value.range.clone()].iter().take_while(|byte| byte.is_ascii()).count();
         value.range.end = value.range.start + length;
     }
@@ -91,20 +53,20 @@ pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Optio
     let is_phrase = || value.is_quoted && names_phrase(name) && credential::is_plain_phrase(written);
     if !is_secret(written, what, value.is_quoted, is_setting) && !is_phrase() {
         // Many issuers' tokens are UUIDs, but where a name says no more than *token* so are other things.
-        let is_issued = what == Name::Token && gate::is_uuid(written) && is_issued_token(name);
+        let is_issued = what == NameKind::Token && gate::is_uuid(written) && is_issued_token(name);
         is_issued.then_some(())?;
     }
     Some((kind_of(name, what, written), value.range))
 }
 
 /// The value of a setting that is a line by itself, with signs that elsewhere end a value: `DB_PASSWORD=j}N4&k(2`.
-fn rest_of_line(text: &str, name_start: usize, at: usize, what: Name) -> Option<Range<usize>> {
+fn rest_of_line(text: &str, name_start: usize, at: usize, what: NameKind) -> Option<Range<usize>> {
     const SIGNS: &str = "!#$%^&*~|;{}()[]<>,";
     const CODE: &[&str] = &[
         "->", "=>", "::", "&&", "||", "$(", "${", "()", "<<", "{{", "<%", "/>", "</", "&amp;", "&quot;",
         "&lt;", "&gt;",
     ];
-    if !matches!(what, Name::Password | Name::Secret | Name::Key) {
+    if !matches!(what, NameKind::Password | NameKind::Secret | NameKind::Key) {
         return None;
     }
     let before = &text.as_bytes()[..name_start];
@@ -133,9 +95,9 @@ fn rest_of_line(text: &str, name_start: usize, at: usize, what: Name) -> Option<
     let is_mixed = has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
         && value.contains(|c: char| SIGNS.contains(c));
-    let is_long = value.len() >= if what == Name::Password { 8 } else { 20 };
-    let is_secret = is_mixed && is_long && (what == Name::Password || gate::looks_scrambled(value));
-    let is_list = what == Name::Password
+    let is_long = value.len() >= if what == NameKind::Password { 8 } else { 20 };
+    let is_secret = is_mixed && is_long && (what == NameKind::Password || gate::looks_scrambled(value));
+    let is_list = what == NameKind::Password
         && value.contains([';', '&', ','])
         && value.trim_end_matches('=').contains('=');
     let stands_for_one = is_list
@@ -145,145 +107,8 @@ fn rest_of_line(text: &str, name_start: usize, at: usize, what: Name) -> Option<
     (is_secret && !stands_for_one).then(|| at..at + value.len())
 }
 
-fn names_phrase(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with("phrase")
-}
-
-/// `_authToken`, `CODECOV_TOKEN`, `X-Postmark-Server-Token`: the token of an account rather than of a parser or a page.
-fn is_issued_token(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    is_environment_name(name)
-        || lower.starts_with("x-")
-        || ["auth", "access", "api", "bearer", "secret"].iter().any(|word| {
-            lower
-                .strip_suffix("token")
-                .is_some_and(|start| start.trim_end_matches(['_', '-', '.']).ends_with(word))
-        })
-}
-
 fn continues_with_word(bytes: &[u8]) -> bool {
     matches!(bytes, [b'-' | b'.', next, ..] if next.is_ascii_alphanumeric() || *next == b'_')
-}
-
-fn is_issuer(keyword: &str) -> bool {
-    keyword.eq_ignore_ascii_case("twilio") || keyword.eq_ignore_ascii_case("heroku")
-}
-
-/// `SOMETHING_TOKEN`: upper case with at least one underscore.
-fn is_environment_name(name: &str) -> bool {
-    name.contains('_') && !name.bytes().any(|byte| byte.is_ascii_lowercase() || byte == b'.' || byte == b'-')
-}
-
-/// What a name says about its value; `None` if nothing.
-fn classify(name: &str) -> Option<Name> {
-    const PASSWORDS: &[&str] = &[
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "pwd",
-        "psk",
-        "bindpw",
-        "rootpw",
-        "dbpass",
-        "userpass",
-        "smtppass",
-        "mailpass",
-        "ftppass",
-        "adminpass",
-        "rootpass",
-        "authpass",
-        "httppass",
-        "proxypass",
-        "loginpass",
-        "storepass",
-        "keypass",
-        "requirepass",
-        "defaultpass",
-        "redispass",
-        "wifipass",
-    ];
-    const SECRETS: &[&str] = &[
-        "secret",
-        "apikey",
-        "secretkey",
-        "privatekey",
-        "accesskey",
-        "authkey",
-        "encryptionkey",
-        "signingkey",
-        "accountkey",
-        "masterkey",
-        "servicekey",
-        "appkey",
-        "applicationkey",
-        "subscriptionkey",
-        "functionskey",
-        "sharedkey",
-        "storagekey",
-        "hmackey",
-        "jwtkey",
-        "licensekey",
-        "secretkeybase",
-        "credential",
-        "credentials",
-    ];
-    /// Tokens and keys that are no secrets.
-    const HARMLESS: &[&str] = &[
-        "public",
-        "max",
-        "next",
-        "page",
-        "cancel",
-        "cache",
-        "primary",
-        "foreign",
-        "sort",
-        "partition",
-        "idempotency",
-        "continuation",
-        "sync",
-        "stop",
-        "start",
-        "end",
-        "eos",
-        "bos",
-        "pad",
-        "mask",
-        "sep",
-        "cls",
-        "unk",
-        "shortcut",
-        "hot",
-        "host",
-        "object",
-        "publishable",
-    ];
-    let squeezed: String =
-        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    let squeezed = squeezed.trim_end_matches(|c: char| c.is_ascii_digit());
-    let ends_with = |endings: &[&str]| endings.iter().any(|ending| squeezed.ends_with(ending));
-    let is_harmless =
-        || name.split(['_', '-', '.']).any(|word| HARMLESS.contains(&word.to_ascii_lowercase().as_str()));
-    if ends_with(PASSWORDS) || name.ends_with("_pass") || name.ends_with("_PASS") || name == "PASS" {
-        Some(Name::Password)
-    } else if squeezed.ends_with("token") {
-        (!is_harmless()).then_some(Name::Token)
-    } else if ends_with(SECRETS) || is_issuer_name(squeezed) {
-        (!is_harmless()).then_some(Name::Secret)
-    } else if name.eq_ignore_ascii_case("_auth") {
-        Some(Name::Auth)
-    } else if (squeezed.ends_with("key") || squeezed.ends_with("salt")) && is_environment_name(name) {
-        (!is_harmless()).then_some(Name::Key)
-    } else {
-        None
-    }
-}
-
-/// `TWILIO_AUTH`, `TWILIO_API_SID`, `HEROKU_KEY`; the SID of an account is none of these.
-fn is_issuer_name(squeezed: &str) -> bool {
-    let starts = squeezed.starts_with("twilio") || squeezed.starts_with("heroku");
-    starts && (squeezed.ends_with("key") || squeezed.ends_with("auth") || squeezed.ends_with("apisid"))
 }
 
 /// Where the value begins, if something is assigned to the name: `=`, `:`, `:=`, `=>`, a flag's blank, an element's `>`,
@@ -406,30 +231,34 @@ fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
 }
 
 /// Whether a value looks like a secret rather than a word, a placeholder, a path, a hash or code.
-fn is_secret(value: &str, what: Name, is_quoted: bool, is_setting: bool) -> bool {
+fn is_secret(value: &str, what: NameKind, is_quoted: bool, is_setting: bool) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     let looks_secret = match what {
-        Name::Password if has(u8::is_ascii_whitespace) => return is_quoted && credential::is_phrase(value),
-        Name::Password => {
+        NameKind::Password if has(u8::is_ascii_whitespace) => {
+            return is_quoted && credential::is_phrase(value);
+        }
+        NameKind::Password => {
             let has_sign =
                 value.bytes().any(|byte| byte.is_ascii_punctuation() && !b"_-./:()<>=".contains(&byte));
             let is_mixed = has(u8::is_ascii_alphabetic) && (has(u8::is_ascii_digit) || has_sign);
             (6..=256).contains(&value.len()) && is_mixed && !is_code(value, is_quoted, is_setting)
         }
-        Name::Secret => value.len() >= 12 && (is_token(value) || (is_quoted && gate::looks_scrambled(value))),
-        Name::Token => value.len() >= 16 && is_token(value) && !gate::is_uuid(value),
-        Name::Key => {
+        NameKind::Secret => {
+            value.len() >= 12 && (is_token(value) || (is_quoted && gate::looks_scrambled(value)))
+        }
+        NameKind::Token => value.len() >= 16 && is_token(value) && !gate::is_uuid(value),
+        NameKind::Key => {
             let is_random = is_token(value) || (is_quoted && gate::looks_scrambled(value));
             value.len() >= 16 && is_random && !gate::is_uuid(value) && !gate::is_hash(value)
         }
-        Name::Auth => headers::is_user_and_password(value) || (value.len() >= 16 && is_token(value)),
+        NameKind::Auth => headers::is_user_and_password(value) || (value.len() >= 16 && is_token(value)),
     };
     looks_secret && !has(u8::is_ascii_whitespace) && !gate::is_placeholder(value) && !gate::is_path(value)
 }
 
 /// Whether this looks like a password where a place says that one must be.
 pub(crate) fn is_password(value: &str) -> bool {
-    is_secret(value, Name::Password, true, true)
+    is_secret(value, NameKind::Password, true, true)
 }
 
 /// Whether a password is rather a part of a program: a template, a name, an expression.
@@ -451,7 +280,7 @@ fn is_token(value: &str) -> bool {
 }
 
 /// Who issued it, where name and look together say so.
-fn kind_of(name: &str, what: Name, value: &str) -> Kind {
+fn kind_of(name: &str, what: NameKind, value: &str) -> Kind {
     let name = name.to_ascii_lowercase();
     let is_base64 = gate::is_base64(value);
     if name.contains("heroku") && (gate::is_uuid(value) || value.starts_with("HRKU")) {
@@ -465,7 +294,7 @@ fn kind_of(name: &str, what: Name, value: &str) -> Kind {
         Kind::Aws
     } else if value.len() == 88 && is_base64 && name.ends_with("accountkey") {
         Kind::Azure
-    } else if what == Name::Password {
+    } else if what == NameKind::Password {
         Kind::Password
     } else {
         Kind::Secret

@@ -1,7 +1,29 @@
 //! Tells a secret from what only stands for one: placeholders, words, paths, hashes, code.
 
-use crate::MARK;
+use std::sync::LazyLock;
+
 use crate::alphabet::Alphabet;
+use crate::{MARK, data};
+
+/// The texts by which a value is known to stand for a secret; the data file says more of each.
+struct Placeholders {
+    fillers: Vec<&'static str>,
+    openings: Vec<&'static str>,
+    within: Vec<&'static str>,
+    stems: Vec<&'static str>,
+    test_words: Vec<&'static str>,
+}
+
+static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
+    let of = |role| data::texts(include_str!("../data/placeholders.txt"), role);
+    Placeholders {
+        fillers: of("filler"),
+        openings: of("opening"),
+        within: of("within"),
+        stems: of("stem"),
+        test_words: of("test"),
+    }
+});
 
 /// Whether the body of a token is only there to fill its place: `xxxx…`, `0000…`, `…EXAMPLE`.
 pub(crate) fn is_filler(body: &str) -> bool {
@@ -11,66 +33,15 @@ pub(crate) fn is_filler(body: &str) -> bool {
         seen |= 1 << (byte & 127);
     }
     let enough = if body.len() < 16 { 4 } else { 6 };
-    seen.count_ones() < enough
-        || contains_any(head, &["example", "xxxxx", "placeholder", "redacted", "your_", "your-", "12345678"])
-        || contains_any(head, &["abcdefgh", "abcdef123", "test-key", "api-key", "test_key", "api_key"])
+    seen.count_ones() < enough || contains_any(head, &PLACEHOLDERS.fillers)
 }
 
 /// Whether a value stands for a secret that is kept elsewhere, or for none.
 pub(crate) fn is_placeholder(value: &str) -> bool {
-    const OPENINGS: &[&str] = &[
-        "${",
-        "$(",
-        "$[",
-        "{",
-        "<",
-        "%(",
-        "%{",
-        "[",
-        "(",
-        "...",
-        "…",
-        "env:",
-        "env.",
-        "process.env",
-        "os.environ",
-        "secrets.",
-        "vault:",
-        "op://",
-        "arn:",
-        "ref+",
-        "sha1-",
-        "sha256-",
-        "sha384-",
-        "sha512-",
-        "sha256:",
-        "data:",
-    ];
-    const WITHIN: &[&str] = &[
-        "example",
-        "placeholder",
-        "changeme",
-        "change_me",
-        "change-me",
-        "redacted",
-        "replace",
-        "insert",
-        "your_",
-        "your-",
-        "yourpassword",
-        "yourtoken",
-        "yoursecret",
-        "yourapikey",
-        "dummy",
-        "sample",
-        "xxxx",
-        "****",
-        "....",
-    ];
     let bytes = &value.as_bytes()[..value.len().min(256)];
     value.contains(MARK)
-        || OPENINGS.iter().any(|opening| value.starts_with(opening))
-        || contains_any(bytes, WITHIN)
+        || PLACEHOLDERS.openings.iter().any(|opening| value.starts_with(opening))
+        || contains_any(bytes, &PLACEHOLDERS.within)
         || is_variable(value)
         || has_few_characters(bytes)
         || names_nothing_secret(value)
@@ -97,90 +68,14 @@ fn has_few_characters(bytes: &[u8]) -> bool {
 /// Whether a word of the value says that it is for tests, or the whole is a password only in name: `test-token-1`,
 /// `password123`, `Admin123!`.
 fn names_nothing_secret(value: &str) -> bool {
-    const TEST_WORDS: &[&str] = &[
-        "test", "tests", "testing", "fake", "mock", "demo", "foo", "bar", "baz", "foobar", "todo", "invalid",
-        "wrong",
-    ];
-    const STEMS: &[&str] = &[
-        "password",
-        "passwd",
-        "passw0rd",
-        "p@ssw0rd",
-        "p@ssword",
-        "pass",
-        "pwd",
-        "secret",
-        "token",
-        "key",
-        "apikey",
-        "admin",
-        "administrator",
-        "root",
-        "user",
-        "username",
-        "guest",
-        "letmein",
-        "welcome",
-        "qwerty",
-        "abc",
-        "postgres",
-        "mysql",
-        "mongo",
-        "redis",
-        "rabbitmq",
-        "none",
-        "null",
-        "nil",
-        "true",
-        "false",
-        "undefined",
-        "string",
-        "str",
-        "number",
-        "optional",
-        "required",
-        "default",
-        "hidden",
-        "masked",
-        "hello",
-        "value",
-        "mypassword",
-        "mysecret",
-        "mytoken",
-        "secretpassword",
-        "supersecret",
-        "hunter",
-        "correct-horse-battery-staple",
-        "md5",
-        "sha1",
-        "sha256",
-        "sha512",
-        "utf8",
-        "base64",
-        "bearer",
-        "basic",
-        "oauth",
-        "oauth2",
-        "jwt",
-        "testpass",
-        "testpassword",
-        "newpassword",
-        "oldpassword",
-        "strongpassword",
-        "securepassword",
-        "somepassword",
-        "anypassword",
-        "strong",
-        "secure",
-        "",
-    ];
     let lower = value.to_ascii_lowercase();
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit() || "!@#$*?._-".contains(c));
-    STEMS.contains(&stem)
-        || STEMS.contains(&lower.as_str())
+    stem.is_empty()
+        || PLACEHOLDERS.stems.contains(&stem)
+        || PLACEHOLDERS.stems.contains(&lower.as_str())
         || lower
             .split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|word| TEST_WORDS.contains(&word.trim_matches(|c: char| c.is_ascii_digit())))
+            .any(|word| PLACEHOLDERS.test_words.contains(&word.trim_matches(|c: char| c.is_ascii_digit())))
 }
 
 fn contains_any(text: &[u8], lower_words: &[&str]) -> bool {

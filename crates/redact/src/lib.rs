@@ -8,12 +8,12 @@
 //! Four sorts of evidence count:
 //!
 //! - a **format**: tokens that their issuer made recognisable by a prefix, an alphabet and a length, and the hashes of
-//!   passwords that systems store;
+//!   passwords that systems store (`data/formats.txt`);
 //! - a **structure**: private key blocks, JSON Web Tokens, passwords in URLs, headers and commands, lines of `.pgpass`,
 //!   the words of a wallet with their checksum;
-//! - a **name**: `password = …`, `API_KEY=…`, `"client_secret": …`, whose value must also look like a
-//!   secret rather than a placeholder, a path, a hash or code;
-//! - a **sentence**: *the password is …* in nine languages, whose words are data (`data/sentences.txt`). The less says that
+//! - a **name**: `password = …`, `API_KEY=…`, `"client_secret": …` (`data/names.txt`), whose value must also look like a
+//!   secret rather than a placeholder (`data/placeholders.txt`), a path, a hash or code;
+//! - a **sentence**: *the password is …* in nine languages (`data/sentences.txt`). The less says that
 //!   a word is the password, the more it has to look like one.
 //!
 //! A secret that invisible characters, a line's end or joined strings part is found as a whole. Not found are passwords
@@ -42,17 +42,17 @@ mod alphabet;
 mod assignment;
 mod config;
 mod credential;
+mod data;
 mod finding;
 mod fold;
 mod formats;
 mod gate;
-mod hashes;
 mod headers;
-mod issuers;
 mod jwt;
 mod kind;
 #[cfg(test)]
 mod laws;
+mod names;
 mod private_key;
 mod scan;
 mod seed;

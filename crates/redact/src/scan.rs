@@ -8,8 +8,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::alphabet::Runs;
 use crate::finding::{Finding, MARK, Redacted};
-use crate::formats::{self, Format};
-use crate::{Kind, assignment, config, fold, headers, jwt, private_key, seed, sentence, shell, url};
+use crate::formats::{FORMATS, Format};
+use crate::{Kind, assignment, config, fold, headers, jwt, names, private_key, seed, sentence, shell, url};
 
 /// Replaces every secret of `text` by [`MARK`]. Nothing else changes, and what was redacted before stays as it is.
 ///
@@ -147,7 +147,7 @@ static ANCHORS: LazyLock<[Anchors; 2]> = LazyLock::new(|| {
 
 fn all_anchors() -> Vec<(String, Action)> {
     let mut anchors: Vec<(String, Action)> =
-        formats::all().map(|format| (format.anchor().to_owned(), Action::Format(format))).collect();
+        FORMATS.iter().map(|format| (format.anchor().to_owned(), Action::Format(format))).collect();
     anchors.push((private_key::ANCHOR.to_owned(), Action::PrivateKey));
     anchors.push((jwt::ANCHOR.to_owned(), Action::Jwt));
     anchors.push((url::ANCHOR.to_owned(), Action::Url));
@@ -166,7 +166,7 @@ fn all_anchors() -> Vec<(String, Action)> {
         ("authorization", Action::Authorization),
         ("cookie", Action::Cookie),
     ];
-    let keywords = assignment::KEYWORDS.iter().map(|keyword| (*keyword, Action::Assignment));
+    let keywords = names::NAMES.keywords.iter().map(|keyword| (*keyword, Action::Assignment));
     for (word, action) in headers.into_iter().chain(keywords) {
         let capitalised = word[..1].to_ascii_uppercase() + &word[1..];
         anchors.extend([word.to_owned(), word.to_ascii_uppercase(), capitalised].map(|form| (form, action)));

@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use crate::data;
+
 /// What a word does in a sentence. The data file says more of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -49,9 +51,7 @@ pub(crate) struct Words {
 }
 
 pub(crate) static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let items = include_str!("../data/sentences.txt").lines();
-    let items = items.filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {
-        let (name, word) = line.split_once(' ').expect("a line has a role and a word, as a test holds");
+    let items = data::items(include_str!("../data/sentences.txt")).map(|(name, word)| {
         let role = ROLES.iter().find(|(known, _)| *known == name);
         (role.expect("a line begins with a role, as a test holds").1, word)
     });

@@ -14,7 +14,6 @@ const STILL_TIED: &[(&str, usize)] = &[
     ("cli", 16),
     ("memory", 4),
     ("providers", 4),
-    ("redact", 12),
     ("session", 4),
     ("session/write", 4),
 ];
