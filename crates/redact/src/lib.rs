@@ -9,8 +9,8 @@
 //!
 //! - a **format**: tokens that their issuer made recognisable by a prefix, an alphabet and a length, and the hashes of
 //!   passwords that systems store (`data/formats.txt`);
-//! - a **structure**: private key blocks, JSON Web Tokens, passwords in URLs, headers and commands, lines of `.pgpass`,
-//!   the words of a wallet with their checksum;
+//! - a **structure**: private key blocks, JSON Web Tokens, passwords in URLs, headers and commands (`data/flags.txt`), lines
+//!   of `.pgpass`, the words of a wallet with their checksum;
 //! - a **name**: `password = …`, `API_KEY=…`, `"client_secret": …` (`data/names.txt`), whose value must also look like a
 //!   secret rather than a placeholder (`data/placeholders.txt`), a path, a hash or code;
 //! - a **sentence**: *the password is …* in nine languages (`data/sentences.txt`). The less says that
@@ -44,6 +44,7 @@ mod config;
 mod credential;
 mod data;
 mod finding;
+mod flags;
 mod fold;
 mod formats;
 mod gate;
@@ -57,7 +58,6 @@ mod private_key;
 mod scan;
 mod seed;
 mod sentence;
-mod shell;
 mod url;
 mod words;
 

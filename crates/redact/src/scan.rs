@@ -9,7 +9,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use crate::alphabet::Runs;
 use crate::finding::{Finding, MARK, Redacted};
 use crate::formats::{FORMATS, Format};
-use crate::{Kind, assignment, config, fold, headers, jwt, names, private_key, seed, sentence, shell, url};
+use crate::{Kind, assignment, config, flags, fold, headers, jwt, names, private_key, seed, sentence, url};
 
 /// Replaces every secret of `text` by [`MARK`]. Nothing else changes, and what was redacted before stays as it is.
 ///
@@ -112,7 +112,7 @@ enum Action {
     Cookie,
     Auth,
     Assignment,
-    Shell(&'static shell::Flag),
+    Flag(&'static flags::Flag),
     CookieFlag,
     Noun,
     PgPass,
@@ -154,12 +154,12 @@ fn all_anchors() -> Vec<(String, Action)> {
     anchors.push((headers::AUTH.to_owned(), Action::Auth));
     anchors.push((config::PGPASS_NAME.to_owned(), Action::PgPassName));
     anchors.push((config::PUTTY.to_owned(), Action::Putty));
-    anchors.extend(shell::COOKIES.iter().map(|anchor| ((*anchor).to_owned(), Action::CookieFlag)));
+    anchors.extend(flags::COOKIES.iter().map(|anchor| ((*anchor).to_owned(), Action::CookieFlag)));
     anchors.extend(config::PGPASS.iter().map(|anchor| ((*anchor).to_owned(), Action::PgPass)));
     anchors.extend(config::JWK.iter().map(|anchor| ((*anchor).to_owned(), Action::Jwk)));
     anchors.extend(fold::ANCHORS.iter().map(|anchor| ((*anchor).to_owned(), Action::WordBreak)));
     anchors.extend(sentence::anchors().into_iter().map(|anchor| (anchor, Action::Noun)));
-    anchors.extend(shell::FLAGS.iter().map(|flag| (flag.anchor(), Action::Shell(flag))));
+    anchors.extend(flags::FLAGS.iter().map(|flag| (flag.text.clone(), Action::Flag(flag))));
     let headers = [
         ("bearer ", Action::Bearer),
         ("basic ", Action::Basic),
@@ -280,9 +280,9 @@ impl<'a> Scan<'a> {
                 let range = headers::find_auth(text, anchor.end, &mut self.runs);
                 self.add(Kind::Authorization, range);
             }
-            Action::Shell(flag) => self.add(Kind::Password, flag.find(text, &anchor)),
+            Action::Flag(flag) => self.add(Kind::Password, flag.find(text, &anchor)),
             Action::CookieFlag => {
-                shell::find_cookies(text, &anchor)
+                flags::find_cookies(text, &anchor)
                     .into_iter()
                     .for_each(|range| self.add(Kind::Cookie, Some(range)));
             }
