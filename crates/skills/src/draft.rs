@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use longhaul_redact::redact;
 
 use crate::commands::is_common;
+use crate::data::MINING_WORDS;
 use crate::learned::{PARTS, check_learned};
 use crate::manifest::one_line;
 use crate::mining::{Candidate, FEWEST_SESSIONS, Finding, Remedy};
@@ -18,13 +19,6 @@ pub const DRAFT_MARK: &str =
 
 /// So much of what a user asked is quoted.
 const LONGEST_QUOTE: usize = 160;
-
-/// Words of a request that do not say what it is about.
-const FILLING: [&str; 30] = [
-    "the", "and", "for", "that", "this", "with", "you", "your", "can", "could", "would", "please", "now",
-    "then", "from", "into", "have", "has", "was", "are", "let", "lets", "let's", "also", "just", "make",
-    "sure", "will", "all", "again",
-];
 
 /// A skill that somebody is to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +181,8 @@ fn topics(candidate: &Candidate) -> Vec<String> {
         let words = quoted.split(|letter: char| !letter.is_alphanumeric()).filter(|word| {
             word.chars().count() > 2 && !word.starts_with(|letter: char| letter.is_ascii_digit())
         });
-        let distinct: BTreeSet<&str> = words.filter(|word| !FILLING.contains(word)).collect();
+        let distinct: BTreeSet<&str> =
+            words.filter(|word| !MINING_WORDS.request_fillers.contains(word)).collect();
         for word in distinct {
             *counts.entry(word.to_string()).or_default() += 1;
         }

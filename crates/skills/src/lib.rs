@@ -32,6 +32,7 @@
 mod activate;
 mod catalog;
 mod commands;
+mod data;
 mod digest;
 mod discover;
 mod draft;
