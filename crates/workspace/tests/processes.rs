@@ -173,7 +173,8 @@ fn killed_processes_leave_projects_sound() {
         child.kill().expect("killed");
         child.wait().expect("ended");
         let project = root.path().join(format!("round-{round}/app"));
-        let identity = projects.identify(&project, Patience::default()).expect("identified");
+        // Nobody waits for the dead.
+        let identity = projects.identify(&project, Patience::None).expect("identified");
         let again = projects.identify(&project, Patience::None).expect("identified");
         assert_eq!((identity.id, Found::Registered), (again.id, again.found));
     }
