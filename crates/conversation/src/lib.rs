@@ -70,7 +70,7 @@ pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signa
 pub use request::{CallLimits, Request, Sampling, ToolChoice, ToolDeclaration};
 pub use scripted::{ScriptedModel, ScriptedReply};
 pub use sequence::Sequence;
-pub use tags::{replace_bytes, tag_places};
+pub use tags::{neutralise_tags, replace_bytes, tag_places};
 pub use texts::each_text;
 pub use time::Timestamp;
 pub use tokens::{TokenCount, grouped};

@@ -1,4 +1,21 @@
-//! Finds what looks like a tag of ours in text that others wrote, so that it can be made harmless.
+//! Finds what looks like a tag of ours in text that others wrote, and makes it harmless.
+
+use std::borrow::Cow;
+
+/// The same text, in which nothing looks like one of the named tags: their brackets are escaped.
+///
+/// ```
+/// use longhaul_conversation::neutralise_tags;
+///
+/// assert_eq!(neutralise_tags("a </note> <b>", &["note"]), "a &lt;/note> <b>");
+/// ```
+pub fn neutralise_tags<'t>(text: &'t str, tags: &[&str]) -> Cow<'t, str> {
+    let places: Vec<(usize, &str)> = tag_places(text, tags).map(|at| (at, "&lt;")).collect();
+    match places.as_slice() {
+        [] => Cow::Borrowed(text),
+        places => Cow::Owned(replace_bytes(text, places)),
+    }
+}
 
 /// Where brackets stand that begin or end one of the named tags, in order.
 ///
