@@ -1,11 +1,13 @@
 //! Fits the files of a tier into its budget, and says what was left out.
 
+use std::path::PathBuf;
+
 use longhaul_conversation::TokenCount;
 
 use crate::estimate::estimate_tokens;
+use crate::loaded::MemoryFile;
 use crate::neutralise::label;
-use crate::render::LeftOut;
-use crate::tiers::MemoryFile;
+use crate::tier::Tier;
 
 /// What is given to a model of each file, and what is not.
 #[derive(Debug)]
@@ -14,6 +16,21 @@ pub(crate) struct Fitted {
     pub(crate) texts: Vec<String>,
     /// The files that are not there whole, in their order.
     pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A file that did not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where it belongs.
+    pub tier: Tier,
+    /// How large it is.
+    pub tokens: TokenCount,
+    /// How much of it is there.
+    pub kept: TokenCount,
+    /// What its tier may take.
+    pub budget: TokenCount,
 }
 
 /// A beginning shorter than this tells nothing.
@@ -90,7 +107,6 @@ fn with_note(beginning: &str, left: &LeftOut) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tiers::Tier;
 
     /// Files of so many tokens each, in lines of ten tokens.
     fn files(sizes: &[usize]) -> Vec<MemoryFile> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::tiers::Memory;
+use crate::loaded::Memory;
 
 /// Something that happened to memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::TokenCount;
 use longhaul_workspace::{IgnoreRules, canonical_workspace};
 
+use crate::budget::LeftOut;
 use crate::discover::{ceiling, owner, upward};
 use crate::imports::{Import, ImportOutcome};
 use crate::jit::JustInTime;
 use crate::load::load_memory;
-use crate::render::{LeftOut, find_left_out, render_block};
+use crate::loaded::{MemoryFile, Notice, SkipReason, Skipped};
+use crate::places::{Places, WorkFolder, is_same_place};
+use crate::render::{find_left_out, render_block};
 use crate::settings::{Discovery, MemorySettings};
-use crate::tiers::{MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder, is_same_place};
+use crate::tier::Tier;
 
 /// The answer for a path.
 #[derive(Clone, Debug)]

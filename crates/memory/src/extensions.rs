@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use longhaul_workspace::blank_comments;
 use serde_json::Value;
 
+use crate::places::ExtensionContext;
 use crate::settings::DEFAULT_NAME;
-use crate::tiers::ExtensionContext;
 
 const MANIFEST: &str = "gemini-extension.json";
 const ENABLEMENT: &str = "extension-enablement.json";

@@ -8,9 +8,11 @@ use crate::bounds::Bounds;
 use crate::discover::{ceiling, owner, upward};
 use crate::identity::Identity;
 use crate::load::Loading;
+use crate::loaded::{Memory, MemoryFile, SkipReason, Skipped};
+use crate::places::Places;
 use crate::render::render_block;
 use crate::settings::{Discovery, ImportFormat, MemorySettings};
-use crate::tiers::{Memory, MemoryFile, Places, SkipReason, Skipped, Tier};
+use crate::tier::Tier;
 
 /// What has come in so far, and where more may be.
 #[derive(Debug)]
@@ -49,7 +51,7 @@ impl JustInTime {
     /// Begins with what was loaded at the start. After a full scan, or in the user's own folder, nothing more comes in.
     pub fn new(places: &Places, settings: &MemorySettings, memory: &Memory) -> Self {
         let is_user_home = |folder: &Path| {
-            places.user_home.as_deref().is_some_and(|user| crate::tiers::is_same_place(user, folder))
+            places.user_home.as_deref().is_some_and(|user| crate::places::is_same_place(user, folder))
         };
         let trusted = places.folders.iter().filter(|folder| {
             folder.is_trusted && settings.discovery == Discovery::Tiered && !is_user_home(&folder.path)

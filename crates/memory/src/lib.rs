@@ -38,15 +38,18 @@ mod identity;
 mod imports;
 mod jit;
 mod load;
+mod loaded;
 mod neutralise;
+mod places;
 mod read;
 mod render;
 mod save;
 mod scan;
 mod settings;
-mod tiers;
+mod tier;
 mod told;
 
+pub use budget::LeftOut;
 pub use discover::find_root;
 pub use duplicates::Remembered;
 pub use error::MemoryError;
@@ -57,10 +60,12 @@ pub use extensions::{Extensions, find_extensions};
 pub use imports::{Import, ImportOutcome, Imported, load_with_imports};
 pub use jit::{Discovered, JustInTime};
 pub use load::load_memory;
+pub use loaded::{Memory, MemoryFile, Notice, SkipReason, Skipped};
+pub use places::{ExtensionContext, Instructions, Places, WorkFolder};
 pub use read::Source;
 pub use render::{
-    LeftOut, RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, is_put_back, render_block,
-    render_first_message, render_system, render_update,
+    RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, is_put_back, render_block, render_first_message,
+    render_system, render_update,
 };
 pub use save::{
     Change, Fact, Proposal, ProposedScope, SAVE_TOOL, SaveCall, Saved, Scope, parse_save_call, propose_scope,
@@ -69,7 +74,5 @@ pub use save::{
 pub use settings::{
     Budgets, ContextNames, DEFAULT_NAME, Discovery, ImportFormat, ImportRules, Labels, MemorySettings,
 };
-pub use tiers::{
-    ExtensionContext, Instructions, Memory, MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder,
-};
+pub use tier::Tier;
 pub use told::{Told, ToldFiles};

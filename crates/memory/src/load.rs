@@ -10,12 +10,12 @@ use longhaul_workspace::IgnoreRules;
 use crate::bounds::Bounds;
 use crate::discover::{ceiling, find_root, owner, sort_outer_first, upward};
 use crate::imports::expand;
+use crate::loaded::{Memory, MemoryFile, Notice, SkipReason, Skipped};
+use crate::places::{Places, WorkFolder, is_same_place};
 use crate::read::ReadFile;
 use crate::scan::scan;
 use crate::settings::{Discovery, MemorySettings};
-use crate::tiers::{
-    Memory, MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder, is_same_place,
-};
+use crate::tier::Tier;
 
 /// The name of private memory, which other files lie beside.
 const PRIVATE_NAME: &str = "MEMORY.md";

@@ -1,14 +1,15 @@
 //! Renders memory as the text that a model reads, within a budget for each tier.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use longhaul_conversation::{CAME_IN, CHANGED as UPDATED, Timestamp, TokenCount};
 
-use crate::budget::{Fitted, fit};
+use crate::budget::{Fitted, LeftOut, fit};
+use crate::loaded::{Memory, MemoryFile};
 use crate::neutralise::{label, neutralise};
 use crate::settings::{Discovery, Labels, MemorySettings};
-use crate::tiers::{Memory, MemoryFile, Tier};
+use crate::tier::Tier;
 
 const PRECEDENCE: &str = include_str!("prompts/precedence.md");
 
@@ -32,21 +33,6 @@ pub struct Rendered {
     pub text: String,
     /// The files that are not in it whole. The text names them, too.
     pub left_out: Vec<LeftOut>,
-}
-
-/// A file that did not fit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Where it belongs.
-    pub tier: Tier,
-    /// How large it is.
-    pub tokens: TokenCount,
-    /// How much of it is there.
-    pub kept: TokenCount,
-    /// What its tier may take.
-    pub budget: TokenCount,
 }
 
 /// What holds while memory is rendered.

@@ -3,7 +3,7 @@
 use longhaul_conversation::TokenCount;
 use longhaul_workspace::{Ignoring, SafeName};
 
-use crate::tiers::Tier;
+use crate::tier::Tier;
 
 /// The name that memory files have unless users choose others.
 pub const DEFAULT_NAME: &str = "GEMINI.md";

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::budget::is_beginning;
+use crate::loaded::MemoryFile;
 use crate::render::{BEGIN, END, file_label, gone_note};
 use crate::settings::MemorySettings;
-use crate::tiers::MemoryFile;
 
 /// What a conversation tells of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn next_mark(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::render::{render_block, render_gone};
-    use crate::tiers::Tier;
+    use crate::tier::Tier;
     use longhaul_conversation::TokenCount;
 
     fn file(path: &str, text: &str) -> MemoryFile {

@@ -9,14 +9,8 @@ use std::path::{Path, PathBuf};
 const LARGEST: usize = 3;
 
 /// Cycles that are still to be untied, by place and size. An entry goes with its cycle; none is added.
-const STILL_TIED: &[(&str, usize)] = &[
-    ("agent", 19),
-    ("cli", 16),
-    ("memory", 4),
-    ("providers", 4),
-    ("session", 4),
-    ("session/write", 4),
-];
+const STILL_TIED: &[(&str, usize)] =
+    &[("agent", 19), ("cli", 16), ("providers", 4), ("session", 4), ("session/write", 4)];
 
 type ModulePath = Vec<String>;
 

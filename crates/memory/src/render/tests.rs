@@ -5,8 +5,8 @@ use std::fs;
 use longhaul_conversation::Timestamp;
 
 use super::*;
+use crate::places::Instructions;
 use crate::settings::Budgets;
-use crate::tiers::Instructions;
 
 fn file(tier: Tier, path: &str, text: &str) -> MemoryFile {
     MemoryFile { path: path.into(), tier, text: text.into(), imports: Vec::new(), sources: Vec::new() }

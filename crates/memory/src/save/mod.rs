@@ -16,9 +16,9 @@ use longhaul_workspace::{Lock, Patience, WorkspaceError, write_private_atomicall
 
 use crate::duplicates::{Likeness, Remembered, compare};
 use crate::error::MemoryError;
+use crate::places::Places;
 use crate::read::LARGEST;
 use crate::settings::MemorySettings;
-use crate::tiers::Places;
 
 pub use fact::Fact;
 pub use proposal::Proposal;

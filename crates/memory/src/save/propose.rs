@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use longhaul_workspace::canonical_workspace;
 
 use super::Scope;
-use crate::tiers::Places;
+use crate::places::Places;
 
 /// Where a fact seems to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -285,7 +285,7 @@ fn folder_below(root: &Path, given: &Path, name: &str, home: Option<&Path>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tiers::WorkFolder;
+    use crate::places::WorkFolder;
     use std::fs;
 
     /// What is proposed in a workspace with some folders: `global`, `project` or a folder, with `?` where it is not clear.

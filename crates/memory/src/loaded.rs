@@ -1,4 +1,4 @@
-//! The tiers of memory: where each comes from, and what was loaded of it.
+//! Memory as it was loaded: the files that count, those that do not, and what the user should know.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,98 +9,9 @@ use crate::discover::owner;
 use crate::estimate::estimate_tokens;
 use crate::identity::Seen;
 use crate::imports::Import;
+use crate::places::Instructions;
 use crate::read::Source;
-
-/// Where memory comes from, the weakest first: where two contradict each other, the later one holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
-    /// The user's own, for every project.
-    Global,
-    /// What came with an installed extension.
-    Extension,
-    /// The user's own, for this project.
-    Private,
-    /// The project's, in its folder and above it.
-    Project,
-    /// The project's, in a folder below the one that is worked in.
-    SubDirectory,
-}
-
-impl Tier {
-    /// Every tier, the weakest first.
-    pub const ALL: [Self; 5] =
-        [Self::Global, Self::Extension, Self::Private, Self::Project, Self::SubDirectory];
-
-    /// A stable name in lower case with hyphens.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Extension => "extension",
-            Self::Private => "private",
-            Self::Project => "project",
-            Self::SubDirectory => "sub-directory",
-        }
-    }
-}
-
-impl fmt::Display for Tier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Where to look for memory. Nothing here need exist.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
-    /// The home, in which global memory is.
-    pub home: Option<PathBuf>,
-    /// The user's own folder, on Unix `HOME`.
-    pub user_home: Option<PathBuf>,
-    /// The folder of the project's private memory.
-    pub private: Option<PathBuf>,
-    /// The folders that are worked in: the workspace itself, then those that were added to it.
-    pub folders: Vec<WorkFolder>,
-    /// What active extensions bring.
-    pub extensions: Vec<ExtensionContext>,
-    /// What tool servers say about themselves.
-    pub instructions: Vec<Instructions>,
-}
-
-impl Places {
-    /// The workspace itself.
-    pub fn workspace(&self) -> Option<&WorkFolder> {
-        self.folders.first()
-    }
-}
-
-/// A folder that is worked in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkFolder {
-    /// The folder, as an absolute path.
-    pub path: PathBuf,
-    /// Whether its own files count.
-    pub is_trusted: bool,
-}
-
-/// The memory files of an active extension.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExtensionContext {
-    /// What the extension is called.
-    pub name: String,
-    /// The folder that it is installed in.
-    pub folder: PathBuf,
-    /// Its files.
-    pub files: Vec<PathBuf>,
-}
-
-/// What a tool server says about itself, which belongs to the project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instructions {
-    /// What the server is called.
-    pub server: String,
-    /// What it says.
-    pub text: String,
-}
+use crate::tier::Tier;
 
 /// What was loaded.
 #[derive(Clone, Debug, Default)]
@@ -279,9 +190,4 @@ impl fmt::Display for Notice {
             }
         }
     }
-}
-
-/// Whether both lead to one existing place.
-pub(crate) fn is_same_place(one: &Path, other: &Path) -> bool {
-    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
