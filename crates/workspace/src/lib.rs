@@ -38,6 +38,7 @@
 mod diff;
 mod error;
 mod front_matter;
+mod holder;
 mod home;
 mod ignore_rules;
 mod jsonc;
@@ -58,6 +59,7 @@ mod write;
 pub use diff::{Diff, unified_diff};
 pub use error::WorkspaceError;
 pub use front_matter::{FrontMatter, FrontMatterError, FrontMatterField, FrontMatterValue, MalformedValue};
+pub use holder::Holder;
 pub use home::{Environment, Home, ProjectHome, WorkspaceFolder, canonical_workspace, system_folder};
 pub use ignore_rules::{GitChain, HiddenBy, IgnoreRules, Ignoring};
 pub use jsonc::{
@@ -65,7 +67,7 @@ pub use jsonc::{
     parse_jsonc,
 };
 pub use limits::{check_descriptors, check_threads, is_out_of_descriptors};
-pub use lock::{Holder, Lock, Patience};
+pub use lock::{Lock, Patience};
 pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
 pub use open::open_without_links;

@@ -1,6 +1,5 @@
 //! Lets one process at a time work on a file.
 
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::WorkspaceError;
+use crate::holder::Holder;
 use crate::write::{create_private_folder, folder_of, follow_link};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
@@ -55,29 +55,6 @@ impl Waiting {
         thread::sleep(self.next_pause.min(left));
         self.next_pause = (self.next_pause * 2).min(LONGEST_PAUSE);
         !left.is_zero()
-    }
-}
-
-/// Who holds a lock, for messages only: it may have been released since.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// The number of the process.
-    pub process: u32,
-    /// What it does, in its own words.
-    pub purpose: String,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} holds it", self.process)?;
-        if self.purpose.is_empty() { Ok(()) } else { write!(f, " ({})", self.purpose) }
-    }
-}
-
-impl Holder {
-    fn parse(text: &str) -> Option<Self> {
-        let (process, purpose) = text.split_once(' ')?;
-        Some(Self { process: process.parse().ok()?, purpose: purpose.to_owned() })
     }
 }
 
@@ -271,15 +248,5 @@ mod tests {
         std::os::unix::fs::symlink("target", &link).expect("linked");
         let _held = Lock::beside(&link, "", Patience::None).expect("locked");
         Lock::beside(&target, "", Patience::None).expect_err("held");
-    }
-
-    #[test]
-    fn holders_are_read_with_care() {
-        let parse = |text| Holder::parse(text).map(|holder| holder.to_string());
-        assert_eq!(parse("12 compacting").as_deref(), Some("process 12 holds it (compacting)"));
-        assert_eq!(parse("12 ").as_deref(), Some("process 12 holds it"));
-        for text in ["", "12", "x y", "-1 y"] {
-            assert_eq!(parse(text), None, "{text:?}");
-        }
     }
 }

@@ -17,8 +17,7 @@ use crate::{Home, Patience, WorkspaceError};
 use markers::{Bases, is_free, is_owned, may_be_owned};
 use registry::Registry;
 
-pub use migrate::project_hash;
-pub use slug::ProjectId;
+pub use slug::{ProjectId, project_hash};
 
 /// The projects of a home.
 #[derive(Clone, Debug)]
