@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::decide::{Caution, Decision, Denial, Policy, Ruling, questions};
+use crate::caution::Caution;
+use crate::decide::{Decision, Denial, Policy, Ruling, questions};
 use crate::line::Line;
 use crate::matching::{Call, Match, Mismatch, Situation, Wants, Whole};
 use crate::rule::Rule;

@@ -39,6 +39,7 @@
 //! assert_eq!(ruling.rule.and_then(|rule| rule.name.as_deref()), Some("reading"));
 //! ```
 
+mod caution;
 mod decide;
 mod describe;
 mod error;
@@ -60,7 +61,8 @@ mod stable_json;
 mod suggest;
 mod tier;
 
-pub use decide::{Caution, Decision, Policy, Ruling};
+pub use caution::Caution;
+pub use decide::{Decision, Policy, Ruling};
 pub use error::PolicyError;
 pub use explain::{Explanation, Lost, PartExplanation};
 pub use load::{Loaded, PolicyPlaces, default_rules, load_policies, load_saved};

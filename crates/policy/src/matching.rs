@@ -7,7 +7,7 @@ use longhaul_shell::{ShellWord, SimpleCommand, is_followed};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::decide::Caution;
+use crate::caution::Caution;
 use crate::line::Line;
 use crate::programs::{OptionEffect, is_runner, risky_options};
 use crate::rule::{Beginning, Condition, Rule, SHELL_TOOL, ToolPattern, Verdict};
