@@ -28,12 +28,13 @@
 mod embedded;
 mod escapes;
 mod lex;
+mod parse;
 mod script;
 mod unclear;
 mod wrapper;
 
 pub use embedded::EmbeddedCommands;
-pub use lex::parse_script;
+pub use parse::parse_script;
 pub use script::{
     CommandOrigin, HereDocument, Redirect, RedirectOperator, ShellScript, ShellWord, SimpleCommand, WordKind,
 };

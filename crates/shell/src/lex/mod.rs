@@ -7,7 +7,6 @@ mod words;
 use redirects::PendingDocument;
 use words::RawWord;
 
-use crate::wrapper;
 use crate::{CommandOrigin, Redirect, ShellScript, ShellWord, SimpleCommand, Unclear, WordKind};
 
 /// The depth to which substitutions may be nested.
@@ -19,13 +18,6 @@ const KEYWORDS: &[&str] =
 
 /// Words that begin what is not followed here.
 const UNFOLLOWED: &[&str] = &["case", "esac", "select", "function", "coproc", "[["];
-
-/// Takes a command line apart, in time proportional to its length.
-pub fn parse_script(text: &str) -> ShellScript {
-    let mut script = lex(text, 0);
-    wrapper::expand(&mut script);
-    script
-}
 
 /// The commands of a text, without those that they run.
 pub(crate) fn lex(text: &str, depth: usize) -> ShellScript {
