@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Who holds a lock, for messages only: it may have been released since.
+/// The holder of a lock, for messages only: it may have been released since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// The number of the process.
     pub process: u32,
-    /// What it does, in its own words.
+    /// The purpose, in its own words.
     pub purpose: String,
 }
 

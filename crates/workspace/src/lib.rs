@@ -1,4 +1,4 @@
-//! Where Longhaul keeps things, whose they are, and how they get there safely.
+//! Home layout, project identity, trust, locks and safe writes.
 //!
 //! - [`Home`] knows the place of every file, from an [`Environment`] that the program passes in;
 //! - [`Projects`] gives every project a short [`ProjectId`] that survives lost registries and races;

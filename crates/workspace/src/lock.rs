@@ -13,10 +13,10 @@ use crate::write::{create_private_folder, folder_of, follow_link};
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// How much of a lock file is read to learn who holds it.
+/// The most bytes that are read of a lock file to learn its holder.
 const HOLDER_LIMIT: u64 = 4096;
 
-/// How long to wait for a lock.
+/// The time to wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// Not at all.
@@ -120,7 +120,7 @@ impl Lock {
         let _ = self.file.write_all(note.as_bytes());
     }
 
-    /// What the holder before us noted, if it was killed.
+    /// The note of the holder before us, if it was killed.
     pub(crate) fn found_note(&self) -> Option<&str> {
         self.note.as_deref()
     }
@@ -134,7 +134,7 @@ impl Drop for Lock {
     }
 }
 
-/// Where the lock of `path` is: beside the file that a link leads to, so that both names have one lock.
+/// The lock file of `path`: beside the file that a link leads to, so that both names have one lock.
 fn lock_path(path: &Path) -> Result<PathBuf, WorkspaceError> {
     let path = follow_link(path)?;
     let mut name = std::ffi::OsString::from(".");
@@ -151,7 +151,7 @@ fn open(place: &Path) -> std::io::Result<File> {
     options.open(place)
 }
 
-/// Who holds the lock of this lock file; `None` if nobody does. The file is not changed.
+/// The holder of the lock of this lock file; `None` if nobody holds it. The file is not changed.
 pub(crate) fn holder_of(place: &Path) -> Option<Option<Holder>> {
     let mut file = File::open(place).ok()?;
     // Readers may share a lock among themselves, so that two who only look never see each other.
@@ -161,7 +161,7 @@ pub(crate) fn holder_of(place: &Path) -> Option<Option<Holder>> {
     }
 }
 
-/// Who signed the lock file. Where locks also forbid reading, as on Windows, nobody knows.
+/// The holder that signed the lock file. Unknown where locks also forbid reading, as on Windows.
 fn read_holder(file: &mut File) -> Option<Holder> {
     Holder::parse(read_text(file)?.lines().next()?)
 }

@@ -12,11 +12,11 @@ use crate::shared_lock::{STALE_AFTER, is_own, modified};
 pub struct HeldLock {
     /// The file.
     pub path: PathBuf,
-    /// Who works on it.
+    /// The holder of the lock.
     pub by: LockedBy,
 }
 
-/// Who works on a file.
+/// The holder of a lock on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockedBy {
     /// A process of Longhaul; where the system does not let us read the lock file, nobody knows which.

@@ -21,7 +21,7 @@ const DEATH: Duration = Duration::from_secs(10);
 /// A command line to run.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandLine<'a> {
-    /// What a user would type.
+    /// The command line, as a user would type it.
     pub text: &'a str,
     /// The folder it runs in.
     pub folder: &'a Path,
@@ -75,7 +75,7 @@ pub struct Process {
     group: Group,
 }
 
-/// How a process ended by itself, or by whom it was ended.
+/// The end of a process: by itself, or ended by us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// With this exit code.
@@ -122,7 +122,7 @@ impl Process {
         self.group.members().unwrap_or_default()
     }
 
-    /// Whether somebody of its group still runs.
+    /// True if somebody of its group still runs.
     pub fn is_alive(&self) -> bool {
         self.group.is_alive()
     }
@@ -195,7 +195,7 @@ impl Group {
             && self.members().is_none_or(|members| !members.is_empty())
     }
 
-    /// Who is in the group and not dead, in order, where the system lists its processes as Linux does.
+    /// The living processes of the group, in order, where the system lists its processes as Linux does.
     fn members(&self) -> Option<Vec<u32>> {
         let leader = self.leader?.as_raw_nonzero().get();
         let mut members: Vec<u32> = std::fs::read_dir("/proc")

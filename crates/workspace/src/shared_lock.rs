@@ -9,7 +9,7 @@ use crate::lock::Waiting;
 use crate::write::follow_link;
 use crate::{Lock, Patience, WorkspaceError};
 
-/// Whoever works for longer renews the time of its folder, so that an older one was left by a crash.
+/// The age at which a folder counts as left by a crash: those who work for longer renew its time.
 pub(crate) const STALE_AFTER: Duration = Duration::from_secs(10);
 
 /// A [`Lock`], and besides it the kind that Gemini CLI takes on the files of the home: a folder `NAME.lock` beside

@@ -14,10 +14,10 @@ use crate::staged::{remove_strays, staged_file};
 /// As many links as systems themselves follow before they call it a loop.
 const MAX_LINKS: usize = 40;
 
-/// How often moving a file to its place is tried where another program, such as a virus scanner, has it open.
+/// The number of tries to move a file to its place while another program, such as a virus scanner, has it open.
 const MOVE_TRIES: u32 = 5;
 
-/// Whether a file was made, or was there before.
+/// The outcome of a creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Creation {
     /// The file is new and holds what was given.
@@ -81,7 +81,7 @@ pub fn create_private_folder(path: &Path) -> Result<(), WorkspaceError> {
     missing.into_iter().rev().try_for_each(sync_folder)
 }
 
-/// Whether a file could be made in this folder, or where it does not exist in the one above it that does. Nothing is
+/// True if a file could be made in this folder, or where it does not exist in the one above it that does. Nothing is
 /// tried: the system is only asked for permission.
 pub fn may_write_in(folder: &Path) -> bool {
     let existing = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok());
@@ -99,7 +99,7 @@ fn is_permitted(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|found| !found.permissions().readonly())
 }
 
-/// Where the bytes of `path` really are: the end of a chain of links, which need not exist.
+/// The file that holds the bytes of `path`: the end of a chain of links, which need not exist.
 pub(crate) fn follow_link(path: &Path) -> Result<PathBuf, WorkspaceError> {
     let mut end = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -175,11 +175,11 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// Whether a file may be replaced by another: it is a regular one, and some write permission is set. Renaming would replace
-/// one without, too, but its owner meant it.
+/// Checks that a file may be replaced by another: it is a regular one, and some write permission is set. Renaming would
+/// replace one without, too, but its owner meant it.
 ///
 /// # Errors
-/// Why not, in words.
+/// The reason, in words.
 pub fn check_replaceable(existing: &Metadata) -> io::Result<()> {
     if !existing.is_file() {
         return Err(io::Error::other("it is no regular file"));
@@ -194,7 +194,7 @@ pub fn check_replaceable(existing: &Metadata) -> io::Result<()> {
 /// (where not, the mode of group and others is cleared).
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 #[cfg(unix)]
 pub fn keep_permissions(file: &File, existing: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -215,7 +215,7 @@ pub fn keep_permissions(_file: &File, _existing: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the same act may well succeed a moment later.
+/// True if the same act may well succeed a moment later.
 fn is_passing(error: &io::Error) -> bool {
     error.kind() == ErrorKind::ResourceBusy || cfg!(windows) && error.kind() == ErrorKind::PermissionDenied
 }

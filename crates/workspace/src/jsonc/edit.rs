@@ -50,7 +50,7 @@ impl JsoncDocument {
     }
 
     /// The same document with this value under the last of `keys`, each of which stands in the object under the one before.
-    /// Where the key is repeated, all of them get the value; objects that are missing are added.
+    /// Repeated keys all get the value; objects that are missing are added.
     ///
     /// # Errors
     /// [`JsoncError`] where something on the way is no object.

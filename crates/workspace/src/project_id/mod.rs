@@ -33,24 +33,24 @@ pub struct Identity {
     pub id: ProjectId,
     /// The path by which the project is known: absolute, with links followed.
     pub project: PathBuf,
-    /// How the id was found.
+    /// The way in which the id was found.
     pub found: Found,
-    /// What the user may want to know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 
-/// What is known about a project, found out without changing anything.
+/// A project as it was looked up, without changing anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookUp {
     /// The path by which the project is known: absolute, with links followed.
     pub project: PathBuf,
     /// Its id and how it is known, if it has one.
     pub id: Option<(ProjectId, Found)>,
-    /// Whether the registry could be understood whole. Where not, it is rebuilt when a project is next identified.
+    /// True if the registry could be understood whole. Where not, it is rebuilt when a project is next identified.
     pub is_registry_sound: bool,
 }
 
-/// How an id was found.
+/// The way in which an id was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The registry has it.
@@ -69,9 +69,9 @@ pub enum Note {
     NotSaved(WorkspaceError),
     /// The registry could not be understood whole. It was rebuilt, and the old one copied here.
     RegistryKeptAside(PathBuf),
-    /// What was kept under the hash of the path was copied from here.
+    /// Files under the hash of the path were copied from here.
     Migrated(PathBuf),
-    /// What is kept under the hash of the path could not be copied, and stays there.
+    /// Files under the hash of the path could not be copied, and stay there.
     NotMigrated(WorkspaceError),
     /// A new project has the folder name of a registered one that is gone: it may have been moved, see
     /// [`Projects::adopt_moved`].
@@ -159,7 +159,7 @@ impl Projects {
     /// Every registered project with its id, in the order of the registry.
     ///
     /// # Errors
-    /// What prevents reading the registry.
+    /// Any error that prevents reading the registry.
     pub fn list(&self) -> Result<Vec<(PathBuf, ProjectId)>, WorkspaceError> {
         let registry = Registry::load(&self.registry)?;
         Ok(registry.projects().map(|(path, id)| (path.to_path_buf(), id.clone())).collect())

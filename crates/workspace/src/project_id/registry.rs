@@ -12,7 +12,7 @@ use crate::write::{Creation, create_private_atomically, write_private_atomically
 
 const PROJECTS: &str = "projects";
 
-/// What `projects.json` says: `{"projects": {"<path>": "<id>"}}`. Whatever else it holds is kept.
+/// The contents of `projects.json`: `{"projects": {"<path>": "<id>"}}`. Whatever else it holds is kept.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Registry {
     /// Everything but the projects.
@@ -66,7 +66,7 @@ impl Registry {
         format!("{:#}\n", json!(document))
     }
 
-    /// Whether the file could be understood whole.
+    /// True if the file could be understood whole.
     pub(super) fn is_sound(&self) -> bool {
         self.flawed.is_none()
     }
@@ -77,7 +77,7 @@ impl Registry {
         self.projects.iter().find(|(path, _)| path == project).map(|(_, id)| id)
     }
 
-    /// Whether any other project has this id.
+    /// True if any other project has this id.
     pub(super) fn is_taken(&self, id: &ProjectId, project: &Path) -> bool {
         self.projects.iter().any(|(path, taken)| taken == id && Path::new(path) != project)
     }
