@@ -35,18 +35,18 @@ impl Alphabet {
         byte < 128 && self.0 >> byte & 1 == 1
     }
 
-    /// How many bytes from the start of `bytes` are in the set, looking at `most` at most.
+    /// The number of bytes at the start of `bytes` that are in the set, `most` at most.
     pub(crate) fn run(self, bytes: &[u8], most: usize) -> usize {
         bytes.iter().take(most).take_while(|byte| self.has(**byte)).count()
     }
 
-    /// How many bytes at the end of `bytes` are in the set, looking at `most` at most.
+    /// The number of bytes at the end of `bytes` that are in the set, `most` at most.
     pub(crate) fn run_back(self, bytes: &[u8], most: usize) -> usize {
         bytes.iter().rev().take(most).take_while(|byte| self.has(**byte)).count()
     }
 }
 
-/// Whether a token may begin at `at`: not in the middle of a word. A character written as an escape
+/// True if a token may begin at `at`: not in the middle of a word. A character written as an escape
 /// (`\n`, `%3D`, `\u00e9`) is not part of the word that follows it.
 pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[..at];
@@ -60,18 +60,18 @@ pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether a token may end before `at`.
+/// True if a token may end before `at`.
 pub(crate) fn ends_word(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|byte| !Alphabet::WORD.has(*byte))
 }
 
-/// How far runs reach that were measured before, so that a text of nothing but prefixes is not measured
+/// The runs that were measured before, so that a text of nothing but prefixes is not measured
 /// anew from each of them.
 #[derive(Default)]
 pub(crate) struct Runs(Vec<(Alphabet, Range<usize>)>);
 
 impl Runs {
-    /// How many bytes from `at` are in the alphabet.
+    /// The number of bytes from `at` that are in the alphabet.
     pub(crate) fn measure(&mut self, alphabet: Alphabet, bytes: &[u8], at: usize) -> usize {
         let known = self.0.iter_mut().find(|(known, _)| *known == alphabet);
         if let Some((_, run)) = &known

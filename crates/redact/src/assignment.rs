@@ -12,11 +12,11 @@ const MOST_NAME: usize = 64;
 const MOST_VALUE: usize = 512;
 
 const NAME: Alphabet = Alphabet::of(b"A-Za-z0-9_.-");
-/// What a value without quotes is written in: anything but controls, blanks, quotes, brackets and separators.
+/// The characters of a value without quotes: anything but controls, blanks, quotes, brackets and separators.
 const BARE: Alphabet = Alphabet::of(b"A-Za-z0-9!#$%*+./:=?@^_~-");
 const BLANK: Alphabet = Alphabet::of(b" \t");
 
-/// How a value is written.
+/// The place of a value, and its quoting.
 struct Value {
     range: Range<usize>,
     is_quoted: bool,
@@ -111,7 +111,7 @@ fn continues_with_word(bytes: &[u8]) -> bool {
     matches!(bytes, [b'-' | b'.', next, ..] if next.is_ascii_alphanumeric() || *next == b'_')
 }
 
-/// Where the value begins, if something is assigned to the name: `=`, `:`, `:=`, `=>`, a flag's blank, an element's `>`,
+/// The start of the value, if something is assigned to the name: `=`, `:`, `:=`, `=>`, a flag's blank, an element's `>`,
 /// the next argument of a call, a `value` that follows.
 fn value_start(bytes: &[u8], name_start: usize, name_end: usize) -> Option<usize> {
     const CLOSING: Alphabet = Alphabet::of(b"\"'`]\\*?");
@@ -157,7 +157,7 @@ fn is_first_argument(before: &[u8]) -> bool {
     before.trim_ascii_end().ends_with(b"(")
 }
 
-/// Where the value begins that a member `value` has behind the one that holds the name, as in `name: DB_PASSWORD` and
+/// The start of the value of a member `value` behind the one that holds the name, as in `name: DB_PASSWORD` and
 /// `value: …` of a container's environment.
 fn named_value(bytes: &[u8], at: usize) -> Option<usize> {
     const BETWEEN: Alphabet = Alphabet::of(b" \t\r\n,\"'\\");
@@ -230,7 +230,7 @@ fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
     Some(Value { range: at..at + length - trailing, is_quoted: false })
 }
 
-/// Whether a value looks like a secret rather than a word, a placeholder, a path, a hash or code.
+/// True if a value looks like a secret rather than a word, a placeholder, a path, a hash or code.
 fn is_secret(value: &str, what: NameKind, is_quoted: bool, is_setting: bool) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     let looks_secret = match what {
@@ -256,12 +256,12 @@ fn is_secret(value: &str, what: NameKind, is_quoted: bool, is_setting: bool) -> 
     looks_secret && !has(u8::is_ascii_whitespace) && !gate::is_placeholder(value) && !gate::is_path(value)
 }
 
-/// Whether this looks like a password where a place says that one must be.
+/// True if this looks like a password where a place says that one must be.
 pub(crate) fn is_password(value: &str) -> bool {
     is_secret(value, NameKind::Password, true, true)
 }
 
-/// Whether a password is rather a part of a program: a template, a name, an expression.
+/// True if a password is rather a part of a program: a template, a name, an expression.
 fn is_code(value: &str, is_quoted: bool, is_setting: bool) -> bool {
     if is_quoted {
         return value.contains("{}") || value.contains('<');
@@ -279,7 +279,7 @@ fn is_token(value: &str) -> bool {
     is_written_as_one && (gate::looks_random(value) || gate::is_uuid(value)) && !gate::is_words(value)
 }
 
-/// Who issued it, where name and look together say so.
+/// The issuer, where name and look together tell it; else password or secret.
 fn kind_of(name: &str, what: NameKind, value: &str) -> Kind {
     let name = name.to_ascii_lowercase();
     let is_base64 = gate::is_base64(value);

@@ -110,7 +110,7 @@ pub(crate) fn find_jwk(text: &str, at: usize) -> Option<Range<usize>> {
     is_key.then_some(start..start + length)
 }
 
-/// What precedes the private part of a PuTTY key.
+/// The text before the private part of a PuTTY key.
 pub(crate) const PUTTY: &str = "Private-Lines: ";
 
 /// The private part of the PuTTY key, whose count of lines follows at `at`.

@@ -23,14 +23,14 @@ const BLANK: Alphabet = Alphabet::of(b" \t\r\n");
 /// More blanks than an editor indents by.
 const MOST_BLANKS: usize = 120;
 
-/// What parts two spans of one word.
+/// A break inside a word: the bytes between two pieces that belong together.
 pub(crate) struct WordBreak {
     pub(crate) range: Range<usize>,
     /// Set where nothing else can be meant. Two strings beside each other are one in some languages, and two in others.
     is_sure: bool,
 }
 
-/// What parts two spans of one word around the anchor at `at`.
+/// The break inside a word around the anchor at `at`.
 pub(crate) fn word_break(text: &str, at: &Range<usize>) -> Option<WordBreak> {
     let bytes = text.as_bytes();
     let before = *bytes[..at.start].last()?;

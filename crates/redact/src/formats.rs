@@ -127,7 +127,7 @@ impl Format {
         is_real.then_some(start..end)
     }
 
-    /// Whether a token with a short prefix of letters and digits is rather a stretch of a long base64 text, in which a
+    /// True if a token with a short prefix of letters and digits is rather a stretch of a long base64 text, in which a
     /// slash or a plus sign is no boundary.
     fn is_in_blob(&self, before: &[u8]) -> bool {
         const LONG: usize = 40;
@@ -165,7 +165,7 @@ pub(crate) mod samples {
     use super::*;
 
     impl Format {
-        /// Whether a token may hold this character at its end, so that it does not end before one.
+        /// True if a token may hold this character at its end, so that it does not end before one.
         pub(crate) fn may_go_on_with(&self, next: Option<char>) -> bool {
             let ends_with = self.parts.last();
             next.is_some_and(|next| {

@@ -25,7 +25,7 @@ static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
     }
 });
 
-/// Whether the body of a token is only there to fill its place: `xxxx…`, `0000…`, `…EXAMPLE`.
+/// True if the body of a token is only there to fill its place: `xxxx…`, `0000…`, `…EXAMPLE`.
 pub(crate) fn is_filler(body: &str) -> bool {
     let mut seen = 0u128;
     let head = &body.as_bytes()[..body.len().min(256)];
@@ -36,7 +36,7 @@ pub(crate) fn is_filler(body: &str) -> bool {
     seen.count_ones() < enough || contains_any(head, &PLACEHOLDERS.fillers)
 }
 
-/// Whether a value stands for a secret that is kept elsewhere, or for none.
+/// True if a value stands for a secret that is kept elsewhere, or for none.
 pub(crate) fn is_placeholder(value: &str) -> bool {
     let bytes = &value.as_bytes()[..value.len().min(256)];
     value.contains(MARK)
@@ -65,7 +65,7 @@ fn has_few_characters(bytes: &[u8]) -> bool {
     seen.len() < 4
 }
 
-/// Whether a word of the value says that it is for tests, or the whole is a password only in name: `test-token-1`,
+/// True if a word of the value says that it is for tests, or the whole is a password only in name: `test-token-1`,
 /// `password123`, `Admin123!`.
 fn names_nothing_secret(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
@@ -84,7 +84,7 @@ fn contains_any(text: &[u8], lower_words: &[&str]) -> bool {
         .any(|word| text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes())))
 }
 
-/// Whether letters, digits and cases alternate as they do in random text and not in words, at enough length
+/// True if letters, digits and cases alternate as they do in random text and not in words, at enough length
 /// and with enough different characters.
 pub(crate) fn looks_random(value: &str) -> bool {
     let bytes = &value.as_bytes()[..value.len().min(256)];
@@ -97,7 +97,7 @@ pub(crate) fn looks_random(value: &str) -> bool {
     is_mixed && switches(bytes) * 100 >= 15 * (bytes.len() - 1) && entropy(bytes) >= 2.8
 }
 
-/// Whether letters, digits and signs stand in no order, as generators of keys mix them: `9w!x&x+h(no6tbf^seho%7zy`.
+/// True if letters, digits and signs stand in no order, as generators of keys mix them: `9w!x&x+h(no6tbf^seho%7zy`.
 pub(crate) fn looks_scrambled(value: &str) -> bool {
     let bytes = &value.as_bytes()[..value.len().min(256)];
     let signs =
@@ -111,7 +111,7 @@ pub(crate) fn looks_scrambled(value: &str) -> bool {
         && entropy(bytes) >= 3.8
 }
 
-/// How often a lower case letter is followed by an upper case one, or a letter by a digit or the other way.
+/// The number of times a lower case letter is followed by an upper case one, or a letter by a digit or the other way.
 /// Random text does so at almost every second character, words in camel case at every sixth.
 pub(crate) fn switches(bytes: &[u8]) -> usize {
     bytes
@@ -142,7 +142,7 @@ fn entropy(bytes: &[u8]) -> f64 {
         .sum()
 }
 
-/// Whether this is made of words alone, as names in code and dotted paths are: `user_token`, `config.auth.token2`.
+/// True if this is made of words alone, as names in code and dotted paths are: `user_token`, `config.auth.token2`.
 pub(crate) fn is_words(value: &str) -> bool {
     value.split(['.', '_', '-', '/', ':', '\\', '@']).all(|word| {
         let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -150,7 +150,7 @@ pub(crate) fn is_words(value: &str) -> bool {
     })
 }
 
-/// Whether this names a file or a page.
+/// True if this names a file or a page.
 pub(crate) fn is_path(value: &str) -> bool {
     let has_root = value.starts_with("./")
         || value.starts_with("../")
@@ -182,7 +182,7 @@ pub(crate) fn is_hash(value: &str) -> bool {
     matches!(value.len(), 32 | 40 | 56 | 64 | 96 | 128) && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether all characters are of base64 or base64url.
+/// True if all characters are of base64 or base64url.
 pub(crate) fn is_base64(value: &str) -> bool {
     value.bytes().all(|byte| Alphabet::BASE64.has(byte) || Alphabet::URL.has(byte))
 }

@@ -29,7 +29,7 @@ pub(crate) fn find_basic(text: &str, start: usize, at: usize, runs: &mut Runs) -
     is_user_and_password(&text[range.clone()]).then_some(range)
 }
 
-/// Whether this is a user and a password in base64.
+/// True if this is a user and a password in base64.
 pub(crate) fn is_user_and_password(encoded: &str) -> bool {
     let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|decoded| String::from_utf8(decoded).ok());
     decoded.is_some_and(|decoded| {
@@ -39,7 +39,7 @@ pub(crate) fn is_user_and_password(encoded: &str) -> bool {
     })
 }
 
-/// How the credentials of a container registry are named in Docker's settings.
+/// The name of the credentials of a container registry in Docker's settings.
 pub(crate) const AUTH: &str = "\"auth";
 
 /// The user and password in base64 of a member `"auth"` whose name ends at `at`.

@@ -1,10 +1,10 @@
-//! What a secret is, and who issued it.
+//! The kind of a secret, or its issuer.
 
 use std::fmt;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal,)+) => {
-        /// What a secret is, and who issued it.
+        /// The kind of a secret, or its issuer.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Kind {
@@ -250,7 +250,7 @@ kinds! {
 }
 
 impl Kind {
-    /// Whether only a name or a place says what this is: where two findings meet, an issuer's format tells more.
+    /// True if only a name or a place says what this is: where two findings meet, an issuer's format tells more.
     pub(crate) fn is_generic(self) -> bool {
         matches!(self, Self::Password | Self::Secret | Self::Authorization | Self::Cookie | Self::UrlPassword)
     }

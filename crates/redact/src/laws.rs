@@ -51,7 +51,7 @@ fn structures(next: &mut impl FnMut() -> u32) -> Vec<(Kind, String, String, Stri
     ]
 }
 
-/// Where secrets turn up: code, JSON, YAML, environment files, URLs, diffs, shells, running text.
+/// Contexts of secrets: code, JSON, YAML, environment files, URLs, diffs, shells, running text.
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
     ("let client = Client::new(\"", "\");"),

@@ -74,7 +74,7 @@ fn replace(text: &str, findings: &[Finding]) -> String {
     clean
 }
 
-/// Where findings in a text with marks are in the input from which `replaced` was taken.
+/// The places of findings in a text with marks, moved to the input from which `replaced` was taken.
 fn in_input(replaced: &[Finding], mut hidden: Vec<Finding>) -> Vec<Finding> {
     let mut marks = replaced.iter().peekable();
     // By how much a place in the input lies behind the same place in the text with marks.
@@ -99,7 +99,7 @@ pub fn has_secret(text: &str) -> Option<Kind> {
     find_secrets(text).first().map(|finding| finding.kind)
 }
 
-/// What to do where an anchor was found.
+/// The check to run where an anchor was found.
 #[derive(Clone, Copy)]
 enum Action {
     Format(&'static Format),
@@ -202,7 +202,7 @@ fn wide_stretches(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether a letter of the languages of the anchors, or an invisible character, is among these bytes. Dashes, curly quotes,
+/// True if a letter of the languages of the anchors, or an invisible character, is among these bytes. Dashes, curly quotes,
 /// frames and pictures are in most texts, and in no anchor.
 fn holds_wide(bytes: &[u8]) -> bool {
     bytes.iter().enumerate().any(|(at, byte)| match byte {
@@ -219,11 +219,11 @@ fn holds_wide(bytes: &[u8]) -> bool {
     })
 }
 
-/// What a pass over a text carries along.
+/// The state of one pass over a text.
 struct Scan<'a> {
     text: &'a str,
     runs: Runs,
-    /// Where the cookies end that were read last.
+    /// The end of the cookies that were read last.
     headers_until: usize,
     found: Vec<Finding>,
     /// The breaks inside words.

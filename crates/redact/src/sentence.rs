@@ -10,17 +10,17 @@ use crate::credential::{Looks, is_phrase, is_plain_phrase, looks};
 use crate::words::{NOUNS, Role, WORDS, is_unspaced};
 use crate::{Kind, MARK, gate, seed};
 
-/// How far behind its noun a value may stand, in bytes.
+/// The distance from its noun within which a value begins, in bytes.
 const REACH: usize = 200;
-/// How many words behind a noun are looked at that could be a value.
+/// The number of words behind a noun that are checked as its value.
 const MOST_LOOKS: usize = 6;
 /// The shortest value: a PIN.
 const SHORTEST: usize = 4;
 /// Longer than any word worth a look.
 const MOST_WORD: usize = 512;
 
-/// What makes a look worthwhile: the last word of each noun, in lower case and with a capital; of passwords, as names have it,
-/// also in capitals, as abbreviations are.
+/// The texts that make a look worthwhile: the last word of each noun, in lower case and with a capital; of passwords, as
+/// names have it, also in capitals, as abbreviations are.
 pub(crate) fn anchors() -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for role in NOUNS {
@@ -141,7 +141,7 @@ struct Following<'a> {
 /// A run of characters that a value may be written in.
 struct Word {
     range: Range<usize>,
-    /// Whether a digit or a sign is in it, or some hyphens.
+    /// True if a digit or a sign is in it, or some hyphens.
     has_sign: bool,
 }
 
@@ -150,13 +150,13 @@ impl<'a> Following<'a> {
         Self { text, start, at: start, reach: text.len().min(start + REACH) }
     }
 
-    /// Whether what stands up to `at` announces something on another line.
+    /// True if what stands up to `at` announces something on another line.
     fn announces(&self, at: usize) -> bool {
         let said = self.text[self.start..at].trim_end_matches(is_wrapping);
         said.ends_with([':', '：']) || WORDS.strip_end(Role::Is, said).is_some()
     }
 
-    /// Whether the character at `self.at`, which is of no word, ends the sentence.
+    /// True if the character at `self.at`, which is of no word, ends the sentence.
     fn ends(&self) -> bool {
         match self.text.as_bytes()[self.at] {
             b';' | b'{' | b'}' => true,
@@ -206,7 +206,7 @@ impl Iterator for Following<'_> {
     }
 }
 
-/// How many bytes a character takes at the start of `bytes` that a value may be written in; none if it is another.
+/// The length of a character at the start of `bytes` that a value may be written in; 0 if it is another.
 fn of_value(bytes: &[u8]) -> usize {
     const VALUE: Alphabet = Alphabet::of(b"A-Za-z0-9!#$%&*+./:=?@^_~-");
     match bytes {
@@ -217,7 +217,7 @@ fn of_value(bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether a word goes on at `end`.
+/// True if a word goes on at `end`.
 fn goes_on(text: &str, end: usize) -> bool {
     let mut next = text[end..].chars();
     match next.next() {
@@ -229,7 +229,7 @@ fn goes_on(text: &str, end: usize) -> bool {
     }
 }
 
-/// Whether the noun begins a word, or is the last part of a name or of a compound.
+/// True if the noun begins a word, or is the last part of a name or of a compound.
 fn is_whole(text: &str, at: &Range<usize>) -> bool {
     let noun = &text[at.clone()];
     // German joins words: Datenbankpasswort. Shorter nouns end too many other words.
@@ -356,7 +356,7 @@ fn is_near(connector: Connector) -> bool {
     !matches!(connector, Connector::Is { is_near: false } | Connector::To { is_near: false })
 }
 
-/// Whether a word looks enough like a password for the way in which it is joined with its noun.
+/// True if a word looks enough like a password for the way in which it is joined with its noun.
 fn is_password(text: &str, at: &Range<usize>, connector: Connector, value: &str) -> bool {
     let noun = &text[at.clone()];
     let is_short = noun.is_ascii() && noun.len() < 5;
@@ -380,18 +380,18 @@ fn is_password(text: &str, at: &Range<usize>, connector: Connector, value: &str)
     looks(value) >= needed
 }
 
-/// Whether a noun is also a name in code.
+/// True if a noun is also a name in code.
 fn is_name(noun: &str) -> bool {
     ["password", "passwd", "passphrase", "passcode", "pwd"].iter().any(|name| noun.eq_ignore_ascii_case(name))
 }
 
-/// Whether names in code end with this noun.
+/// True if names in code end with this noun.
 fn is_english(noun: &str) -> bool {
     is_name(noun)
         || ["token", "secret", "pass", "psk", "seed"].iter().any(|name| noun.eq_ignore_ascii_case(name))
 }
 
-/// Whether a word stands before that lets a value follow its noun at once: *with password …*.
+/// True if a word stands before that lets a value follow its noun at once: *with password …*.
 fn follows_with(before: &str) -> bool {
     let mut rest = before[before.ceil_char_boundary(before.len().saturating_sub(64))..].trim_end();
     for _ in 0..2 {

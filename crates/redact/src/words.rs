@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::data;
 
-/// What a word does in a sentence. The data file says more of each.
+/// The role of a word in a sentence. The data file says more of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Password,
@@ -87,7 +87,7 @@ impl Words {
         words.copied().filter(move |(_, word)| ends_alike(text, word))
     }
 
-    /// Whether `text` ends with a word of the role; if so, what stands before it.
+    /// The text before a word of the role, where `text` ends with one.
     pub(crate) fn strip_end<'t>(&self, role: Role, text: &'t str) -> Option<&'t str> {
         let last = text.as_bytes().last()?.to_ascii_lowercase();
         let words = self.by_end[usize::from(last)].iter().filter(|(known, _)| *known == role);
@@ -96,14 +96,14 @@ impl Words {
     }
 }
 
-/// Whether `text` ends with `word` and not in the middle of another word. Scripts without blanks have no middle.
+/// True if `text` ends with `word` and not in the middle of another word. Scripts without blanks have no middle.
 fn ends_with(text: &str, word: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() && !is_unspaced(c);
     let continues = || word.starts_with(is_letter) && text[..text.len() - word.len()].ends_with(is_letter);
     ends_alike(text, word) && !continues()
 }
 
-/// Whether `text` ends with `word` in either case; a word that is written with capitals ends it only so.
+/// True if `text` ends with `word` in either case; a word that is written with capitals ends it only so.
 fn ends_alike(text: &str, word: &str) -> bool {
     let Some(end) = text.len().checked_sub(word.len()).and_then(|start| text.get(start..)) else {
         return false;
@@ -116,7 +116,7 @@ fn ends_alike(text: &str, word: &str) -> bool {
         }
 }
 
-/// Whether this is a letter of a script that writes words without blanks, or with particles behind them.
+/// True if this is a letter of a script that writes words without blanks, or with particles behind them.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}')
 }
