@@ -14,14 +14,14 @@ use crate::protected::changed_by;
 use crate::rule::{Condition, Rule, Source, ToolPattern, Verdict};
 use crate::{ApprovalMode, PolicyError, Priority, Reach, Tier};
 
-/// What becomes of a call.
+/// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It runs.
     Allow,
     /// It does not run.
     Deny {
-        /// What the model is told.
+        /// The reason that the model is given.
         reason: String,
     },
     /// The user is asked.
@@ -31,11 +31,11 @@ pub enum Decision {
 /// A decision with its grounds.
 #[derive(Clone, Debug)]
 pub struct Ruling<'a> {
-    /// What becomes of the call.
+    /// The decision about the call.
     pub decision: Decision,
     /// The rule that decided, or none where nobody has said anything about such calls.
     pub rule: Option<&'a Rule>,
-    /// Why the decision is stricter than the rule.
+    /// The reason why the decision is stricter than the rule.
     pub caution: Option<Caution>,
     /// The command that decided, where a line has several.
     pub command: Option<String>,
@@ -96,7 +96,7 @@ impl Policy {
         &self.rules
     }
 
-    /// What the user always allows, the narrowest reach first.
+    /// The rules that the user saved by an "always", the narrowest reach first.
     pub fn saved(&self) -> Vec<&Rule> {
         let mut saved: Vec<&Rule> = self.rules.iter().filter(|rule| rule.reach().is_some()).collect();
         saved.sort_by_key(|rule| rule.reach());
@@ -201,7 +201,7 @@ impl Policy {
         Ruling { decision, rule, caution, command, protected }
     }
 
-    /// Whether a deny of the workspace, an extension, the user or the administrator overrules what the user always allows,
+    /// The denial by the workspace, an extension, the user or the administrator that overrules what the user always allows,
     /// whatever either weighs.
     pub(crate) fn denial(&self, question: &Question<'_>) -> Denial {
         let mut found = Denial::None;
@@ -245,7 +245,7 @@ fn stricter<'a>(first: Ruling<'a>, second: Ruling<'a>) -> Ruling<'a> {
     if weight(&second) > weight(&first) { second } else { first }
 }
 
-/// What speaks against a command that a rule allows.
+/// The caution against a command that a rule allows.
 fn caution(
     question: &Question<'_>,
     rule: Option<&Rule>,

@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::matching::{Call, Match, Mismatch, Situation, Wants, Whole};
 use crate::rule::Rule;
 
-/// How a decision came about.
+/// The explanation of a decision.
 #[derive(Clone, Debug)]
 pub struct Explanation<'a> {
     /// The decision.
@@ -17,18 +17,18 @@ pub struct Explanation<'a> {
     pub parts: Vec<PartExplanation<'a>>,
 }
 
-/// How one command, or a call, was decided about.
+/// The explanation of the decision about one command, or about a call.
 #[derive(Clone, Debug)]
 pub struct PartExplanation<'a> {
     /// The command, if it is one.
     pub command: Option<String>,
-    /// What was decided about it alone.
+    /// The ruling about it alone.
     pub ruling: Ruling<'a>,
     /// The other rules about this tool, heaviest first.
     pub others: Vec<(&'a Rule, Lost)>,
 }
 
-/// Why a rule about the tool did not decide.
+/// The reason why a rule about the tool did not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// It matches, but another one weighs more.

@@ -16,7 +16,7 @@ const DEFAULTS: &str = include_str!("default.toml");
 /// The largest policy file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Where the policies of each tier are: files, or folders whose `.toml` files count in the order of their names.
+/// The policies of each tier: files, or folders whose `.toml` files count in the order of their names.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyPlaces {
     /// Those of active extensions.
@@ -29,16 +29,16 @@ pub struct PolicyPlaces {
     pub system: Option<PathBuf>,
     /// Those that `--admin-policy` names, which count only if the system folder has none.
     pub admin: Vec<PathBuf>,
-    /// What the user always allows. Such a file may be in a folder of `user`: it counts once.
+    /// The rules that the user saved. Such a file may be in a folder of `user`: it counts once.
     pub saved: SavedFiles,
 }
 
-/// What was found.
+/// The rules of all files, and their problems.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// Every rule, the built-in ones included.
     pub rules: Vec<Rule>,
-    /// What is wrong with the files.
+    /// The problems of the files.
     pub problems: Vec<Problem>,
 }
 
@@ -174,7 +174,7 @@ fn read_bounded(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// What an extension must not decide for the user.
+/// The reason why an extension must not have this rule: it would decide for the user.
 fn excess(rule: &Rule) -> Option<&'static str> {
     if rule.verdict == Verdict::Allow {
         Some("an extension cannot allow anything")
@@ -185,7 +185,7 @@ fn excess(rule: &Rule) -> Option<&'static str> {
     }
 }
 
-/// Why a file of the system could be someone else's.
+/// The reason why a file of the system could be someone else's.
 #[cfg(unix)]
 fn insecurity(metadata: &fs::Metadata) -> Option<&'static str> {
     use std::os::unix::fs::MetadataExt;

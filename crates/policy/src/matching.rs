@@ -1,4 +1,4 @@
-//! Whether a rule is about a call.
+//! The match between a rule and a call.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub struct Call<'a> {
     pub server: Option<&'a str>,
     /// The sub-agent that calls it.
     pub subagent: Option<&'a str>,
-    /// What the tool says of itself.
+    /// The tool's annotations.
     pub annotations: Option<&'a Map<String, Value>>,
     /// The file that it would change, where that is known; of some tools their arguments tell.
     pub writes: Option<&'a Path>,
@@ -80,11 +80,11 @@ fn name_now(name: &str) -> &str {
 /// The circumstances of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Situation {
-    /// How much the user wants to be asked.
+    /// The approval mode.
     pub mode: ApprovalMode,
-    /// Whether there is a user to ask.
+    /// True if there is a user to ask.
     pub is_interactive: bool,
-    /// Whether the folder is trusted.
+    /// True if the folder is trusted.
     pub is_trusted: bool,
 }
 
@@ -95,7 +95,7 @@ impl Default for Situation {
     }
 }
 
-/// Why a rule is not about a call, the first reason that is found.
+/// The reason why a rule is not about a call, the first that is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// It is about other tools.
@@ -114,7 +114,7 @@ pub enum Mismatch {
     Arguments,
 }
 
-/// Whether a rule counts with a user to ask, or without.
+/// The sessions in which a rule counts: with a user to ask, or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
     /// Only with one.
@@ -243,7 +243,7 @@ impl<'a> Question<'a> {
             .all(|(key, value)| self.call.annotations.and_then(|given| given.get(key)) == Some(value))
     }
 
-    /// Whether the arguments are as the rule asks.
+    /// True if the arguments are as the rule asks.
     ///
     /// A rule that allows sees one command alone, as it is written; it is also about a command that another one runs, if
     /// it names both. A rule that forbids or asks also sees the whole line, and the command without variables before it:

@@ -52,10 +52,10 @@ const FIELDS: &[(&str, &str)] = &[
     ("name", "name"),
 ];
 
-/// How far a name may be from a known one to be taken for a slip.
+/// The largest edit distance between a misspelt name and a known one.
 const MAX_SLIP: usize = 3;
 
-/// How deep annotations may be nested.
+/// The deepest nesting of annotations.
 const MAX_NESTING: usize = 16;
 
 /// Reads the rules in `text`, which is the contents of the file at `path`, and what is wrong with it.

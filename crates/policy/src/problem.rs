@@ -1,4 +1,4 @@
-//! What is wrong with a policy file, with the place and the consequence.
+//! Problems of policy files, with place and consequence.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ pub struct Problem {
     pub path: PathBuf,
     /// The line, from 1, where one is to blame.
     pub line: Option<usize>,
-    /// What does not count because of it.
+    /// The part that does not count because of it.
     pub effect: Effect,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
 }
 
-/// What does not count because of a problem.
+/// The part that does not count because of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The whole file, or folder.

@@ -12,7 +12,7 @@ use crate::{ApprovalMode, Priority, Reach, Tier};
 /// The tool that runs command lines, the only one whose calls are taken apart.
 pub const SHELL_TOOL: &str = "run_shell_command";
 
-/// What a rule says of the calls that it matches. Later ones are stricter.
+/// The verdict of a rule about the calls that it matches. Later ones are stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// They run.
@@ -47,7 +47,7 @@ impl fmt::Display for Verdict {
 /// One rule. Lists in it mean "any of these": a rule of two tools and three prefixes says what six rules would.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// What its author calls it.
+    /// The name that its author gave it.
     pub name: Option<String>,
     /// The tools.
     pub tools: Vec<ToolPattern>,
@@ -55,23 +55,23 @@ pub struct Rule {
     pub server: Option<ServerPattern>,
     /// The sub-agent that the call must come from; without it, the rule is about everyone's calls.
     pub subagent: Option<String>,
-    /// What must hold of the arguments.
+    /// The condition on the arguments.
     pub condition: Condition,
-    /// What becomes of the call.
+    /// The decision about the call.
     pub verdict: Verdict,
-    /// What the rule weighs against others.
+    /// The priority against other rules.
     pub priority: Priority,
     /// The modes in which it counts, or none for all of them.
     pub modes: Vec<ApprovalMode>,
-    /// Whether it counts only with a user to ask, or only without.
+    /// The sessions in which it counts: only with a user to ask, or only without.
     pub interactive: Option<bool>,
-    /// What the tool must say of itself.
+    /// The annotations that the tool must have.
     pub annotations: Map<String, Value>,
-    /// Whether an allowed command may also write its output to files.
+    /// True if an allowed command may also write its output to files.
     pub allows_redirection: bool,
-    /// What a model is told whose call the rule denies.
+    /// The message for a model whose call the rule denies.
     pub deny_message: Option<String>,
-    /// Where the rule is from.
+    /// The source of the rule.
     pub source: Source,
 }
 
@@ -104,7 +104,7 @@ impl Rule {
         }
     }
 
-    /// Whether it forbids what the user may have allowed by an "always". The rules that come with Longhaul do not: an answer
+    /// True if it forbids what the user may have allowed by an "always". The rules that come with Longhaul do not: an answer
     /// is there to free what they hold back.
     pub(crate) fn overrules_saved(&self) -> bool {
         self.verdict == Verdict::Deny && self.priority.tier() > Tier::Default
@@ -179,7 +179,7 @@ impl ServerPattern {
     }
 }
 
-/// What must hold of the arguments.
+/// The condition on the arguments.
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// Nothing.
@@ -226,7 +226,7 @@ impl CommandPrefix {
         self.words.first().map_or("", |word| &word.text)
     }
 
-    /// Whether a command of these words begins with the prefix, word by word: `git` does not begin `gitk`.
+    /// True if a command of these words begins with the prefix, word by word: `git` does not begin `gitk`.
     pub(crate) fn begins(&self, words: &[ShellWord]) -> bool {
         let is_same = |(own, word): (&ShellWord, &ShellWord)| own.text == word.text && own.kind == word.kind;
         words.len() >= self.words.len() && self.words.iter().zip(words).all(is_same)
@@ -272,7 +272,7 @@ impl fmt::Display for CommandPrefix {
     }
 }
 
-/// Where a rule is from.
+/// The source of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// It comes with Longhaul.
@@ -290,7 +290,7 @@ pub enum Source {
     Answer,
     /// The user's "always" for longer, with the file that keeps it and the line on which the rule begins.
     Saved {
-        /// Where it counts.
+        /// The reach.
         reach: Reach,
         /// The file.
         path: PathBuf,

@@ -259,7 +259,7 @@ fn without_rules(text: &str, lines: &BTreeSet<usize>) -> (usize, String) {
     (ranges.len(), left)
 }
 
-/// Where the last value inside a value ends.
+/// The end of the last value inside a value.
 fn end_of(value: &DeValue<'_>) -> usize {
     let deepest = |value: &toml::Spanned<DeValue<'_>>| end_of(value.get_ref()).max(value.span().end);
     match value {

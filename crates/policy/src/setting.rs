@@ -7,7 +7,7 @@ use crate::matching::AGENT_TOOL;
 use crate::rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
 use crate::{PolicyError, Priority, Tier};
 
-/// What a setting says of the tools or servers that it names.
+/// The verdict of a setting about the tools or servers that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The MCP server is excluded.

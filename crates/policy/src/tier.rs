@@ -1,11 +1,11 @@
-//! Who wrote a rule, and how much that weighs.
+//! The tiers of rules, and priorities.
 
 use std::fmt;
 
 /// The highest priority that a rule can have within its tier.
 pub(crate) const MAX_PRIORITY: u16 = 999;
 
-/// Who wrote a rule. A rule of a higher tier beats every rule of a lower one.
+/// The author of a rule. A rule of a higher tier beats every rule of a lower one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Longhaul itself.
@@ -16,12 +16,12 @@ pub enum Tier {
     Workspace,
     /// The user.
     User,
-    /// Whoever administers the machine.
+    /// The administrator of the machine.
     Admin,
 }
 
 impl Tier {
-    /// How messages call the tier.
+    /// The name of the tier in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -50,7 +50,7 @@ impl fmt::Display for Tier {
     }
 }
 
-/// What a rule weighs among all others: its tier, then its priority within it. Shown as `4.050`.
+/// The rank of a rule among all others: its tier, then its priority within it. Shown as `4.050`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority {
     tier: Tier,
