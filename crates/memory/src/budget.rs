@@ -9,7 +9,7 @@ use crate::loaded::MemoryFile;
 use crate::neutralise::label;
 use crate::tier::Tier;
 
-/// What is given to a model of each file, and what is not.
+/// The text of each file that fits, and the files that do not.
 #[derive(Debug)]
 pub(crate) struct Fitted {
     /// One text for each file: its own, its beginning with a note, or only a note.
@@ -21,15 +21,15 @@ pub(crate) struct Fitted {
 /// A file that did not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Where it belongs.
+    /// The tier.
     pub tier: Tier,
-    /// How large it is.
+    /// The size.
     pub tokens: TokenCount,
-    /// How much of it is there.
+    /// The size of the part that is kept.
     pub kept: TokenCount,
-    /// What its tier may take.
+    /// The budget of its tier.
     pub budget: TokenCount,
 }
 
@@ -75,7 +75,7 @@ fn beginning(text: &str, room: TokenCount) -> &str {
     text[..end].trim_end()
 }
 
-/// Whether this is what is given to a model of a file that does not fit: its beginning with a note, or only a note.
+/// True if this is what is given to a model of a file that does not fit: its beginning with a note, or only a note.
 pub(crate) fn is_beginning(given: &str, text: &str) -> bool {
     let (beginning, note) = given.rsplit_once('\n').unwrap_or(("", given));
     note.ends_with(']')
@@ -86,7 +86,7 @@ pub(crate) fn is_beginning(given: &str, text: &str) -> bool {
         }
 }
 
-/// How the notes begin in place of what is missing.
+/// The beginning of the notes in place of missing text.
 const LEFT_OUT: &str = "[Left out: ";
 const CUT_HERE: &str = "[Cut here: ";
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-/// What an entry is, links not followed.
+/// The kind of an entry, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Folder,
@@ -21,7 +21,7 @@ pub(crate) struct Lister {
 
 #[cfg(target_os = "linux")]
 impl Lister {
-    /// How much is asked of the system at once.
+    /// The size of the buffer for one call of the system.
     const ROOM: usize = 32 * 1024;
 
     /// Tells every entry of a folder, in no order.

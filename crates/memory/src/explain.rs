@@ -27,22 +27,22 @@ pub struct Explanation {
     pub not_imported: Vec<NotImported>,
     /// Files that are too large to be given to a model whole.
     pub left_out: Vec<LeftOut>,
-    /// What there is to know about the search.
+    /// Notices about the search.
     pub notices: Vec<Notice>,
 }
 
 /// A file that applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Where it belongs.
+    /// The tier.
     pub tier: Tier,
     /// When its text comes in.
     pub when: When,
     /// The files that import it, the outermost first; none for a memory file itself.
     pub through: Vec<PathBuf>,
-    /// How many tokens come in with it, those of its imports included.
+    /// The tokens that come in with it, those of its imports included.
     pub tokens: TokenCount,
 }
 
@@ -64,7 +64,7 @@ pub struct NotImported {
     pub line: usize,
     /// The path as it is written.
     pub written: String,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
 }
 

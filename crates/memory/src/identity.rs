@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-/// What a file is, apart from its name: links of both kinds and other spellings lead to one identity.
+/// The identity of a file, apart from its name: links of both kinds and other spellings lead to one identity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Identity {
     #[cfg(unix)]

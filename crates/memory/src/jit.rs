@@ -14,7 +14,7 @@ use crate::render::render_block;
 use crate::settings::{Discovery, ImportFormat, MemorySettings};
 use crate::tier::Tier;
 
-/// What has come in so far, and where more may be.
+/// Memory files that come in when a tool touches their folder: those so far, and the places of more.
 #[derive(Debug)]
 pub struct JustInTime {
     folders: Vec<TrustedFolder>,
@@ -38,7 +38,7 @@ struct TrustedFolder {
     rules: IgnoreRules,
 }
 
-/// What a call of a tool brings in.
+/// The files that a call of a tool brings in.
 #[derive(Clone, Debug, Default)]
 pub struct Discovered {
     /// The files, from the outermost folder inwards.
@@ -72,7 +72,7 @@ impl JustInTime {
         Self { folders, home, settings, bounds, memory, links_out: Vec::new() }
     }
 
-    /// What comes in when a tool touches this path, which need not exist. Each file comes in once.
+    /// Looks up the files that come in when a tool touches this path, which need not exist. Each file comes in once.
     pub fn look_up(&mut self, path: &Path) -> Discovered {
         let (files, skipped) = (self.memory.files.len(), self.memory.skipped.len());
         self.bring_in(path);
@@ -85,7 +85,7 @@ impl JustInTime {
         Discovered { files: self.memory.files[files..].to_vec(), skipped }
     }
 
-    /// What comes in for several paths, as the block that goes behind the tool's result; nothing if that is nothing.
+    /// Looks up the files for several paths, as the block that goes behind the tool's result; `None` if there are none.
     pub fn block_for<'a>(&mut self, paths: impl IntoIterator<Item = &'a Path>) -> Option<String> {
         let files: Vec<MemoryFile> = paths.into_iter().flat_map(|path| self.look_up(path).files).collect();
         let workspace = self.folders.first().map(|folder| folder.given.clone());

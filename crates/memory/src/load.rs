@@ -23,7 +23,7 @@ const PRIVATE_NAME: &str = "MEMORY.md";
 /// Fewer files than this are read one after the other: starting threads would take longer.
 const MANY: usize = 64;
 
-/// How many files are read at once.
+/// The number of files that are read at once.
 const MOST_READERS: usize = 8;
 
 /// Loads the memory that holds at the start of a session. What cannot be read is told, and never an error.
@@ -43,7 +43,7 @@ pub fn load_memory(places: &Places, settings: &MemorySettings) -> Memory {
     loading.memory
 }
 
-/// Where the files of a tier stand among the others.
+/// The rank of a tier's files among the others.
 fn place(tier: Tier) -> usize {
     match tier {
         Tier::Global => 0,
@@ -223,7 +223,7 @@ impl Loading<'_> {
     }
 }
 
-/// How far up a full scan goes: to the folder above the root, or without one to the one above the user's own. Without
+/// The highest folder of a full scan: the folder above the root, or without one the one above the user's own. Without
 /// markers it does not go up at all.
 fn scan_ceiling(folder: &Path, places: &Places, settings: &MemorySettings) -> PathBuf {
     if settings.markers.is_empty() {
@@ -239,7 +239,7 @@ fn scan_ceiling(folder: &Path, places: &Places, settings: &MemorySettings) -> Pa
     stop.filter(is_nothing).unwrap_or(top).to_path_buf()
 }
 
-/// Whether a file is in a folder that is below those that are worked in, and not above any.
+/// True if a file is in a folder that is below those that are worked in, and not above any.
 fn is_below(file: &Path, folders: &[WorkFolder]) -> bool {
     let own = owner(file);
     !folders.iter().any(|folder| folder.path.starts_with(own))

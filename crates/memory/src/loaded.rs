@@ -13,16 +13,16 @@ use crate::places::Instructions;
 use crate::read::Source;
 use crate::tier::Tier;
 
-/// What was loaded.
+/// Memory as it was loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// The files: global, private, of extensions, then the project's from the outermost folder inwards.
     pub files: Vec<MemoryFile>,
-    /// What tool servers say, if the workspace is trusted.
+    /// The instructions of tool servers, if the workspace is trusted.
     pub instructions: Vec<Instructions>,
     /// The files that do not count, and why.
     pub skipped: Vec<Skipped>,
-    /// What the user should know about the search itself.
+    /// Notices about the search itself.
     pub notices: Vec<Notice>,
     pub(crate) seen: Seen,
 }
@@ -39,7 +39,7 @@ impl Memory {
         sources.filter(|source| source.has_changed()).map(|source| source.path.clone()).collect()
     }
 
-    /// How many characters a model would read, labels left out.
+    /// The characters that a model would read, labels left out.
     pub fn characters(&self) -> usize {
         self.files.iter().map(|file| file.text.chars().count()).sum()
     }
@@ -48,13 +48,13 @@ impl Memory {
 /// A memory file whose text is in the context.
 #[derive(Clone, Debug)]
 pub struct MemoryFile {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Where it belongs.
+    /// The tier.
     pub tier: Tier,
-    /// What it says, imports included, trimmed and safe to put between tags. It is never blank.
+    /// The text, imports included, trimmed and safe to put between tags. It is never blank.
     pub text: String,
-    /// What it imports, in order.
+    /// The imports, in order.
     pub imports: Vec<Import>,
     /// The file itself and those that it brought in, as they were when they were read.
     pub sources: Vec<Source>,
@@ -66,7 +66,7 @@ impl MemoryFile {
         owner(&self.path)
     }
 
-    /// How many tokens the text is, by estimate.
+    /// The tokens of the text, by estimate.
     pub fn tokens(&self) -> TokenCount {
         estimate_tokens(&self.text)
     }
@@ -75,15 +75,15 @@ impl MemoryFile {
 /// A file that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Where it would belong.
+    /// The tier that it would belong to.
     pub tier: Tier,
-    /// Why it does not count.
+    /// The reason why it does not count.
     pub reason: SkipReason,
 }
 
-/// Why a file does not count.
+/// The reason why a file does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
     /// An ignore file hides it.
@@ -97,7 +97,7 @@ pub enum SkipReason {
     },
     /// It is a link that leads out of the folder that it belongs to, and was not read.
     Outside {
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
     },
     /// It says nothing.
@@ -106,7 +106,7 @@ pub enum SkipReason {
     BeyondLimit,
     /// It could not be read.
     Unreadable {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }
@@ -142,28 +142,28 @@ impl SkipReason {
     }
 }
 
-/// What the user should know about a search for memory files.
+/// A notice for the user about a search for memory files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The limit of folders cut the scan short.
     ScanCutShort {
         /// The folder that was scanned.
         folder: PathBuf,
-        /// How many folders were looked at.
+        /// The number of folders that were looked at.
         scanned: usize,
-        /// How many were known and not looked at; there may be more below them.
+        /// The number of folders known and not looked at; there may be more below them.
         left: usize,
     },
     /// A folder could not be read, and what is in it is not known.
     UnreadableFolder {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// A line of an ignore file means nothing.
     BadIgnoreRule {
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The workspace is the user's own folder, in which no project's memory is looked for.

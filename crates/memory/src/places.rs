@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where to look for memory. Nothing here need exist.
+/// The places to look for memory. Nothing here need exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The home, in which global memory is.
@@ -13,9 +13,9 @@ pub struct Places {
     pub private: Option<PathBuf>,
     /// The folders that are worked in: the workspace itself, then those that were added to it.
     pub folders: Vec<WorkFolder>,
-    /// What active extensions bring.
+    /// The memory files of active extensions.
     pub extensions: Vec<ExtensionContext>,
-    /// What tool servers say about themselves.
+    /// The instructions of tool servers.
     pub instructions: Vec<Instructions>,
 }
 
@@ -31,14 +31,14 @@ impl Places {
 pub struct WorkFolder {
     /// The folder, as an absolute path.
     pub path: PathBuf,
-    /// Whether its own files count.
+    /// True if its own files count.
     pub is_trusted: bool,
 }
 
 /// The memory files of an active extension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtensionContext {
-    /// What the extension is called.
+    /// The name of the extension.
     pub name: String,
     /// The folder that it is installed in.
     pub folder: PathBuf,
@@ -46,16 +46,16 @@ pub struct ExtensionContext {
     pub files: Vec<PathBuf>,
 }
 
-/// What a tool server says about itself, which belongs to the project.
+/// The instructions of a tool server, which belong to the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instructions {
-    /// What the server is called.
+    /// The name of the server.
     pub server: String,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 
-/// Whether both lead to one existing place.
+/// True if both lead to one existing place.
 pub(crate) fn is_same_place(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

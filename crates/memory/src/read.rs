@@ -23,7 +23,7 @@ pub(crate) struct ReadFile {
 /// A file as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
     /// When it was last changed, as far as the system knows.
     pub modified: Option<SystemTime>,
@@ -31,7 +31,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Whether the file on disk says something else by now, or is gone.
+    /// True if the file on disk says something else by now, or is gone.
     pub fn has_changed(&self) -> bool {
         // Times are too coarse to tell: an editor can save twice within one tick.
         let read = self.path.canonicalize().and_then(|real| read_bytes(&real));
@@ -75,7 +75,7 @@ fn read_bytes(real: &Path) -> io::Result<(Vec<u8>, fs::Metadata)> {
     Ok((bytes, found))
 }
 
-/// What the system said, without its number, as models and users read it.
+/// The system's error without its number, as models and users read it.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".into(),

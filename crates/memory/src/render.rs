@@ -19,11 +19,11 @@ const SHORTENED: &str = include_str!("prompts/shortened.md");
 
 const GONE: &str = include_str!("prompts/gone.md");
 
-/// How the lines begin that stand before and behind a file's text.
+/// The beginnings of the lines before and behind a file's text.
 pub(crate) const BEGIN: &str = "--- Context from: ";
 pub(crate) const END: &str = "--- End of Context from: ";
 
-/// What a model is told about saving facts.
+/// The prompt about saving facts.
 pub const SAVE_GUIDANCE: &str = include_str!("prompts/save_memory.md");
 
 /// A text for a model, and what had to be left out of it.
@@ -35,7 +35,7 @@ pub struct Rendered {
     pub left_out: Vec<LeftOut>,
 }
 
-/// What holds while memory is rendered.
+/// The options of rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions<'a> {
     /// The settings.
@@ -46,7 +46,7 @@ pub struct RenderOptions<'a> {
     pub now: Timestamp,
 }
 
-/// What goes into the system instruction: the order of precedence, global and private memory, and after a full scan
+/// Renders the part of the system instruction: the order of precedence, global and private memory, and after a full scan
 /// everything. Project memory stays out otherwise, so that reloading it leaves the prompt as it was.
 pub fn render_system(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
     let mut rendered = Rendered::default();
@@ -64,7 +64,7 @@ pub fn render_system(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
     rendered
 }
 
-/// What goes before the first message: memory of extensions and of the project, unless a full scan put it elsewhere.
+/// Renders the text before the first message: memory of extensions and of the project, unless a full scan put it elsewhere.
 pub fn render_first_message(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
     let mut rendered = Rendered::default();
     if options.settings.discovery == Discovery::Tiered {
@@ -74,7 +74,7 @@ pub fn render_first_message(memory: &Memory, options: &RenderOptions<'_>) -> Ren
     rendered
 }
 
-/// What goes behind the result of a tool that brought these files in; with two empty lines before it.
+/// Renders the block behind the result of a tool that brought these files in; with two empty lines before it.
 pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &MemorySettings) -> Rendered {
     let budget = settings.budgets.just_in_time;
     let Fitted { texts, left_out } = fit(&files.iter().collect::<Vec<_>>(), budget);
@@ -85,7 +85,7 @@ pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &M
     Rendered { text, left_out }
 }
 
-/// Why files are told again in the middle of a conversation.
+/// The reason why files are told again in the middle of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     /// They say something else, or are new.
@@ -94,7 +94,7 @@ pub enum Update {
     Shortened,
 }
 
-/// Whether a passage of a conversation puts files back that a compaction left out.
+/// True if a passage of a conversation puts files back that a compaction left out.
 pub fn is_put_back(passage: &str) -> bool {
     passage
         .trim_start()
@@ -102,7 +102,7 @@ pub fn is_put_back(passage: &str) -> bool {
         .is_some_and(|text| text.starts_with(SHORTENED.trim_end()))
 }
 
-/// What tells a model in the middle of a conversation what files say now, and which no longer count; nothing if there are
+/// Renders what files say now and which no longer count, for the middle of a conversation; nothing if there are
 /// neither.
 pub fn render_update(
     why: Update,
@@ -133,7 +133,7 @@ pub(crate) fn render_gone(files: &[&Path], workspace: Option<&Path>, settings: &
     blocks.collect::<Vec<_>>().join("\n\n")
 }
 
-/// What stands in place of the text of a file that no longer counts.
+/// The note in place of the text of a file that no longer counts.
 pub(crate) fn gone_note() -> &'static str {
     GONE.trim_end()
 }

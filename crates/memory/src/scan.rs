@@ -19,10 +19,10 @@ const PASSED_OVER: [&str; 2] = [".git", "node_modules"];
 /// More threads than this only wait for the disk.
 const MOST_THREADS: usize = 8;
 
-/// How many folders a thread takes at once.
+/// The number of folders that a thread takes at once.
 const SHARE: usize = 32;
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     /// The memory files, in no order.
@@ -31,9 +31,9 @@ pub(crate) struct Scan {
     pub(crate) ignored: Vec<PathBuf>,
     /// Folders that could not be read, with what the system said.
     pub(crate) unreadable: Vec<(PathBuf, String)>,
-    /// How many folders were looked at, the first one included.
+    /// The number of folders that were looked at, the first one included.
     pub(crate) scanned: usize,
-    /// How many were found and not looked at.
+    /// The number of folders that were found and not looked at.
     pub(crate) left: usize,
     next: Vec<Folder>,
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Where memory comes from, the weakest first: where two contradict each other, the later one holds.
+/// The tier of memory, the weakest first: where two contradict each other, the later one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
     /// The user's own, for every project.
     Global,
-    /// What came with an installed extension.
+    /// Memory of an installed extension.
     Extension,
     /// The user's own, for this project.
     Private,

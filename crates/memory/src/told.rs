@@ -8,14 +8,14 @@ use crate::loaded::MemoryFile;
 use crate::render::{BEGIN, END, file_label, gone_note};
 use crate::settings::MemorySettings;
 
-/// What a conversation tells of a file.
+/// The state of a file in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// Nothing, or that it is gone.
     Nothing,
-    /// What it said once, and says no more.
+    /// An older text of it.
     Older,
-    /// What it says now, or as much of it as the budgets allow.
+    /// Its present text, or as much of it as the budgets allow.
     Now,
 }
 
@@ -42,7 +42,7 @@ impl<'a> ToldFiles<'a> {
         Self { latest }
     }
 
-    /// What is told of a file.
+    /// The state of a file.
     pub fn of(&self, file: &MemoryFile, workspace: Option<&Path>, settings: &MemorySettings) -> Told {
         let label = file_label(&file.path, workspace, settings);
         match self.latest.get(label.as_str()) {
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// What passages, each made of a file's text, tell of `/w/GEMINI.md` where that says "b".
+    /// Checks the state of `/w/GEMINI.md`, which says "b", after passages that are each made of a file's text.
     #[track_caller]
     fn check(passages: &[&str], expected: Told) {
         let told = ToldFiles::read(passages.iter().copied());

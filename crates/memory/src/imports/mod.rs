@@ -27,32 +27,32 @@ pub struct Import {
     pub written: String,
     /// The line that it stands in, from 1.
     pub line: usize,
-    /// What became of it.
+    /// The outcome.
     pub outcome: ImportOutcome,
 }
 
-/// What became of an import.
+/// The outcome of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// The file's text came in.
     Included {
-        /// Where the file is.
+        /// The path of the file.
         path: PathBuf,
-        /// What it imports itself.
+        /// Its own imports.
         imports: Vec<Import>,
-        /// How many tokens came in with it.
+        /// The tokens that came in with it.
         tokens: TokenCount,
     },
     /// The file's text is there already.
     AlreadyProcessed {
-        /// Where the file is.
+        /// The path of the file.
         path: PathBuf,
     },
     /// It stands in a file that is as deep as files may be, and was left as it is.
     TooDeep,
     /// It could not be imported.
     Failed {
-        /// Why, as the comment in the text says.
+        /// The reason, as the comment in the text gives it.
         reason: String,
     },
 }
@@ -62,7 +62,7 @@ pub enum ImportOutcome {
 pub struct Imported {
     /// The whole text, safe to put between tags.
     pub text: String,
-    /// What was imported, in the order of the text.
+    /// The imports, in the order of the text.
     pub imports: Vec<Import>,
     /// The files whose text is in it, the first one included.
     pub sources: Vec<Source>,
@@ -71,7 +71,7 @@ pub struct Imported {
 /// Reads a file with its imports.
 ///
 /// # Errors
-/// What the system said, if the file itself could not be read. An import that could not leaves a comment.
+/// The system's error, if the file itself could not be read. An import that could not leaves a comment.
 pub fn load_with_imports(path: &Path, settings: &MemorySettings) -> std::io::Result<Imported> {
     let file = read_file(path)?;
     let mut seen = Seen::default();
@@ -95,7 +95,7 @@ pub(crate) fn expand(path: &Path, file: ReadFile, settings: &MemorySettings, see
     Imported { text, imports, sources: import.sources }
 }
 
-/// What holds while a file and everything that it imports is read.
+/// The state while a file and everything that it imports is read.
 struct Importing<'a> {
     root: Root<'a>,
     settings: &'a MemorySettings,
@@ -103,7 +103,7 @@ struct Importing<'a> {
     sources: Vec<Source>,
 }
 
-/// What a word that may be an import leads to.
+/// The result of following a word that may be an import.
 enum Step {
     /// A file, whose text is safe and comes in here.
     Read { path: PathBuf, text: String },

@@ -17,7 +17,7 @@ pub(super) struct Root<'a> {
     canonical: OnceCell<Option<PathBuf>>,
 }
 
-/// Why no file is meant.
+/// The reason why no file is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The path leads out of the root, or to another machine.
@@ -78,7 +78,7 @@ impl<'a> Root<'a> {
     }
 }
 
-/// Where a path leads.
+/// The end of a path.
 struct End {
     path: PathBuf,
     exists: bool,
@@ -140,7 +140,7 @@ fn follow_to_missing(path: &Path) -> Option<io::Result<End>> {
     Some(Ok(End { path: real.join(rest), exists: false }))
 }
 
-/// Whether a path stays below the folder by its words, and the first step from there does not exist.
+/// True if a path stays below the folder by its words, and the first step from there does not exist.
 fn begins_nowhere(written: &str, folder: &Path) -> bool {
     let path = Path::new(written);
     let is_below = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -149,7 +149,7 @@ fn begins_nowhere(written: &str, folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(first)).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Whether it names something on a network, or a file by its address.
+/// True if it names something on a network, or a file by its address.
 fn is_address(written: &str) -> bool {
     let Some((scheme, _)) = written.split_once("://") else {
         return written.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("file:"));
@@ -158,7 +158,7 @@ fn is_address(written: &str) -> bool {
         && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
 }
 
-/// Whether it is a name that a build gives to a folder, such as `@/components`: no such folder is at the root of the disk.
+/// True if it is a name that a build gives to a folder, such as `@/components`: no such folder is at the root of the disk.
 fn is_alias(written: &str) -> bool {
     let Some(rest) = written.strip_prefix('/') else { return false };
     let first = rest.split('/').next().unwrap_or(rest);

@@ -35,7 +35,7 @@ fn part(path: &str, text: &str) -> String {
     format!("--- Context from: {path} ---\n{text}\n--- End of Context from: {path} ---")
 }
 
-/// What stands between the outermost tags.
+/// The text between the outermost tags.
 fn inside(text: &str) -> &str {
     let from = text.find("<loaded_context>\n").expect("the tag") + 17;
     text[from..].strip_suffix("\n</loaded_context>").expect("the end")

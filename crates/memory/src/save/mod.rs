@@ -25,7 +25,7 @@ pub use proposal::Proposal;
 pub use propose::{ProposedScope, propose_scope};
 pub use tool::{SAVE_TOOL, SaveCall, parse_save_call, save_failure, save_schema};
 
-/// What a fact holds for.
+/// The scope of a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every project of the user.
@@ -50,18 +50,18 @@ impl Scope {
     }
 }
 
-/// What became of a fact.
+/// The outcome of saving a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// The file.
     pub path: PathBuf,
     /// The fact as it was understood.
     pub fact: Fact,
-    /// What changed.
+    /// The change.
     pub change: Change,
 }
 
-/// What saving a fact changed.
+/// The change that saving a fact made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The fact was added.
@@ -75,7 +75,7 @@ pub enum Change {
     },
     /// Nothing: the fact is there already.
     AlreadyThere {
-        /// Where, and in which words.
+        /// The place and the words.
         known: Remembered,
     },
     /// The file holds what the user made of the proposal.
@@ -83,7 +83,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// What the file says already that has to do with the fact, in a sentence.
+    /// The remark about what the file says already that has to do with the fact, in a sentence.
     pub fn remark(&self) -> Option<String> {
         let told = |known: &Remembered, how: &str| format!("Line {} {how}: {:?}.", known.line, known.text);
         match self {
@@ -97,7 +97,7 @@ impl Change {
     }
 }
 
-/// What a user or a model is told.
+/// The message for a user or a model.
 impl fmt::Display for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.change {
@@ -195,7 +195,7 @@ fn failed(path: &Path, cause: WorkspaceError) -> MemoryError {
     MemoryError::Files { path: path.to_path_buf(), cause }
 }
 
-/// What a file holds; nothing if there is none. What is no text is refused: writing it back would change it.
+/// The contents of a file; empty if there is none. A file that is no text is refused: writing it back would change it.
 fn read_memory(path: &Path) -> Result<String, MemoryError> {
     let path_buf = || path.to_path_buf();
     match fs::metadata(path) {
@@ -217,7 +217,7 @@ fn write_memory(path: &Path, text: &str) -> Result<(), MemoryError> {
     write_private_atomically(path, text.as_bytes()).map_err(|cause| failed(path, cause))
 }
 
-/// What a file has to do with a fact.
+/// The likeness of a file's text to a fact.
 fn look_for(fact: &Fact, text: &str) -> Likeness {
     compare(fact.as_str(), text)
 }

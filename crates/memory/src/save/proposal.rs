@@ -1,4 +1,4 @@
-//! What a file would hold with a fact more, to be shown, changed and accepted.
+//! Proposals: a memory file with a fact more, to be shown, changed and accepted.
 
 use std::path::{Path, PathBuf};
 
@@ -53,27 +53,27 @@ impl Proposal {
         &self.path
     }
 
-    /// What it holds.
+    /// The present contents.
     pub fn before(&self) -> &str {
         &self.before
     }
 
-    /// What it would hold.
+    /// The proposed contents.
     pub fn after(&self) -> &str {
         &self.after
     }
 
-    /// What would change, as a diff that people read; empty if nothing would.
+    /// The change as a diff that people read; empty if there is none.
     pub fn diff(&self) -> String {
         unified_diff(("Current", &self.before), ("Proposed", &self.after)).text
     }
 
-    /// What the file says already that has to do with the fact.
+    /// The remark about what the file says already that has to do with the fact.
     pub fn remark(&self) -> Option<String> {
         self.change.remark()
     }
 
-    /// What a user is asked.
+    /// The question to the user.
     pub fn title(&self, user_home: Option<&Path>) -> String {
         let path = match user_home.and_then(|home| self.path.strip_prefix(home).ok()) {
             Some(inside) => format!("~/{}", inside.display()),

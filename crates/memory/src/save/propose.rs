@@ -7,12 +7,12 @@ use longhaul_workspace::canonical_workspace;
 use super::Scope;
 use crate::places::Places;
 
-/// Where a fact seems to hold.
+/// The scope that a fact seems to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedScope {
-    /// Where.
+    /// The scope.
     pub scope: Scope,
-    /// Whether its words say so; if not, somebody who knows should be asked.
+    /// True if its words say so; if not, somebody who knows should be asked.
     pub is_clear: bool,
 }
 
@@ -110,7 +110,7 @@ const HABITS: [&str; 43] = [
     "わたしは",
 ];
 
-/// How facts begin that are about the user without naming them.
+/// The beginnings of facts that are about the user without naming them.
 const HABITS_AT_START: [&str; 6] = ["prefers", "likes", "dislikes", "hates", "always answer", "always reply"];
 
 /// Words that turn what stands behind them round.
@@ -183,7 +183,7 @@ pub fn propose_scope(text: &str, places: &Places) -> ProposedScope {
     ProposedScope { scope, is_clear }
 }
 
-/// What is said, in lower case and with single spaces; without what is only quoted, in which anything may stand.
+/// The spoken words, in lower case and with single spaces; without quotations, in which anything may stand.
 fn spoken(text: &str) -> String {
     let mut said = String::with_capacity(text.len());
     let mut closing: Option<char> = None;
@@ -205,7 +205,7 @@ fn spoken(text: &str) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Where a cue stands, as words of their own. Languages that are written without spaces have no such borders.
+/// The place of a cue, as words of their own. Languages that are written without spaces have no such borders.
 fn find(words: &str, cue: &str) -> Option<usize> {
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     words.match_indices(cue).map(|(at, _)| at).find(|at| {
@@ -213,7 +213,7 @@ fn find(words: &str, cue: &str) -> Option<usize> {
     })
 }
 
-/// Whether a cue stands directly before a place, or a short word away.
+/// True if a cue stands directly before a place, or a short word away.
 fn stands_before(words: &str, at: usize, cue: &str) -> bool {
     let before = words[..at].trim_end();
     let without = before.rsplit_once(' ').map_or("", |(rest, last)| if last.len() <= 3 { rest } else { "" });
@@ -288,7 +288,7 @@ mod tests {
     use crate::places::WorkFolder;
     use std::fs;
 
-    /// What is proposed in a workspace with some folders: `global`, `project` or a folder, with `?` where it is not clear.
+    /// Checks the proposal in a workspace with some folders: `global`, `project` or a folder, with `?` where it is not clear.
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let folder = tempfile::tempdir().unwrap();

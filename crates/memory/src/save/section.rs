@@ -21,7 +21,7 @@ pub(super) fn with_item(text: &str, item: &str) -> (String, usize) {
     (format!("{}{end}", whole.trim_end()), line)
 }
 
-/// Where a section is: from behind its heading to before the line end ahead of the next one.
+/// The place of a section: from behind its heading to before the line end ahead of the next one.
 struct Section {
     start: usize,
     stop: usize,

@@ -8,12 +8,12 @@ use crate::error::MemoryError;
 /// The name of the tool.
 pub const SAVE_TOOL: &str = "save_memory";
 
-/// What a model asks for.
+/// The arguments of a model's call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveCall {
-    /// What to remember.
+    /// The fact to remember.
     pub fact: String,
-    /// What it holds for, where that is said.
+    /// The scope, where it is stated.
     pub scope: Option<Scope>,
 }
 
@@ -38,7 +38,7 @@ pub fn save_schema() -> Value {
 /// Reads the arguments of a call.
 ///
 /// # Errors
-/// What is wrong with them, in a sentence for the model.
+/// The fault in a sentence for the model.
 pub fn parse_save_call(arguments: &Value) -> Result<SaveCall, String> {
     let arguments = arguments.as_object().ok_or("The parameters must be an object.")?;
     if let Some(unknown) = arguments.keys().find(|key| !["fact", "scope"].contains(&key.as_str())) {
@@ -56,7 +56,7 @@ pub fn parse_save_call(arguments: &Value) -> Result<SaveCall, String> {
     Ok(SaveCall { fact, scope })
 }
 
-/// What a model is answered when a fact could not be saved.
+/// The answer to a model when a fact could not be saved.
 pub fn save_failure(error: &MemoryError) -> Value {
     use std::error::Error;
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
@@ -65,7 +65,7 @@ pub fn save_failure(error: &MemoryError) -> Value {
 }
 
 impl Saved {
-    /// What a model is answered.
+    /// The answer to a model.
     pub fn to_json(&self) -> Value {
         json!({"success": true, "message": self.to_string()})
     }
