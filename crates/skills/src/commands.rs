@@ -17,7 +17,7 @@ pub(crate) fn normalise(line: &str) -> Vec<String> {
     commands.filter(|command| command.chars().count() <= LONGEST && !only_looks(command)).collect()
 }
 
-/// Whether any competent agent would run this unasked.
+/// True if any competent agent would run this unasked.
 pub(crate) fn is_common(command: &str) -> bool {
     let is_it = |known: &&str| {
         command.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))

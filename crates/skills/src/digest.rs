@@ -1,4 +1,4 @@
-//! What a past session comes down to: what the user said, which commands ran and how they ended, which files were changed.
+//! The digest of a past session: messages of the user, commands with their outcome, and changed files.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ pub struct SessionDigest {
     pub id: String,
     /// When something was last added to it.
     pub updated: Option<Timestamp>,
-    /// What happened, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
@@ -21,13 +21,13 @@ pub struct SessionDigest {
 pub struct Step {
     /// The message in which it did.
     pub mark: Ordinal,
-    /// When, where the session says.
+    /// The time, where the session has one.
     pub at: Option<Timestamp>,
-    /// What.
+    /// The deed.
     pub deed: Deed,
 }
 
-/// What happened in a session.
+/// A message, a command or a change in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Deed {
     /// The user said this.
@@ -36,9 +36,9 @@ pub enum Deed {
     Ran {
         /// The command line.
         command: String,
-        /// What it was for.
+        /// The purpose.
         purpose: Purpose,
-        /// How it ended.
+        /// The outcome.
         ending: Ending,
         /// The line that tells what went wrong, where there is one.
         error: Option<String>,
@@ -47,7 +47,7 @@ pub enum Deed {
     Changed(String),
 }
 
-/// What a command was for.
+/// The purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// It only looked at something.
@@ -58,7 +58,7 @@ pub enum Purpose {
     Work,
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// It did what it should.

@@ -27,7 +27,7 @@ pub struct Draft {
     pub name: SkillName,
     /// The whole SKILL.md.
     pub text: String,
-    /// What it was made from, the main finding first.
+    /// The findings that it was made from, the main one first.
     pub sources: Vec<Candidate>,
 }
 
@@ -148,7 +148,7 @@ fn verification(checks: &[String]) -> String {
     listed(&checks, "Nothing was seen that checks the result.")
 }
 
-/// What can go wrong with these commands, as it was seen.
+/// The pitfall of these commands, as it was seen.
 fn pitfall(candidate: &Candidate, commands: &[String]) -> Option<String> {
     let seen = format!("seen {} in {} sessions", times(candidate.times()), candidate.sessions());
     match &candidate.finding {
@@ -210,7 +210,7 @@ fn code(text: &str) -> String {
     format!("{fence}{gap}{text}{gap}{fence}")
 }
 
-/// What runs: the program, and the words behind it that say what it is to do.
+/// The program of a command, and the words behind it that say what it is to do.
 fn program(command: &str) -> String {
     let is_plain =
         |word: &&str| !word.starts_with('-') && !word.contains(['/', '"', '\'', '$', '.', '=', '…']);

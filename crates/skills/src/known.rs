@@ -1,4 +1,4 @@
-//! What a model that learns from past sessions is told beside them: the skills that are there already, and what was found without
+//! The prompt beside past sessions for a model that learns from them: the skills that are there already, and the findings without
 //! a model.
 
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ fn line(name: &str, description: &str) -> String {
     format!("- {}: {}\n", told(name), told(description))
 }
 
-/// What was found without a model, the most promising first, at most so many.
+/// Renders the findings without a model, the most promising first, at most so many.
 pub fn render_candidates(found: &[Candidate], most: usize) -> String {
     let mut text = String::new();
     for candidate in found.iter().take(most) {

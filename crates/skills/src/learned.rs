@@ -24,7 +24,7 @@ const MOST_SCRIPTS: usize = 4;
 /// So long may a script be, in characters.
 const LONGEST_SCRIPT: usize = 10_000;
 
-/// How the names of scripts end.
+/// The extensions of scripts.
 const SCRIPT_ENDS: [&str; 3] = ["sh", "bash", "py"];
 
 /// A skill that a model wrote after past sessions. It has all its parts and no secrets.
@@ -47,7 +47,7 @@ impl Script {
     /// Takes a script for the folder `scripts/`. Secrets in it are replaced.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The fault, in words.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let plain = name.strip_prefix("scripts/").unwrap_or(name);
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
@@ -76,7 +76,7 @@ impl Script {
         &self.name
     }
 
-    /// What it says.
+    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -86,7 +86,7 @@ impl LearnedSkill {
     /// Takes a whole SKILL.md and its scripts. Secrets in them are replaced.
     ///
     /// # Errors
-    /// What is missing or wrong, in words for whoever wrote it.
+    /// The missing or wrong parts, in words for the author.
     pub fn parse(text: &str, scripts: Vec<Script>) -> Result<Self, String> {
         if text.chars().count() > LONGEST_TEXT {
             return Err(format!("it is longer than {LONGEST_TEXT} characters"));
@@ -127,7 +127,7 @@ impl LearnedSkill {
         &self.text
     }
 
-    /// What its procedure shows as code, in order.
+    /// The code of its procedure, in order.
     pub fn commands(&self) -> &[String] {
         &self.commands
     }
@@ -152,7 +152,7 @@ fn is_kebab(name: &str) -> bool {
 /// Checks that a learned skill has all that makes it worth having.
 ///
 /// # Errors
-/// What is missing, in words.
+/// The missing parts, in words.
 pub fn check_learned(text: &str) -> Result<(), String> {
     let manifest = parse_manifest(text).map_err(|error| error.to_string())?;
     if let Some(kind) = has_secret(text) {
@@ -174,7 +174,7 @@ pub fn check_learned(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What stands below a heading.
+/// The text below a heading.
 fn section(body: &str, title: &str) -> Option<String> {
     let mut lines = body.lines().skip_while(|line| heading(line) != Some(title));
     lines.next()?;
@@ -191,7 +191,7 @@ fn is_item(line: &str) -> bool {
         || line.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
-/// What a text shows as code: the lines of blocks, and what stands between back-ticks.
+/// The code in a text: the lines of blocks, and the spans between back-ticks.
 fn code_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut is_block = false;
@@ -209,7 +209,7 @@ fn code_in(text: &str) -> Vec<String> {
     found
 }
 
-/// What stands between runs of back-ticks of the same length.
+/// The spans between runs of back-ticks of the same length.
 fn spans(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {

@@ -42,12 +42,12 @@ impl SkillName {
         &self.0
     }
 
-    /// Whether this is the name that somebody means, who need not care for capitals.
+    /// True if this is the name that somebody means, who need not care for capitals.
     pub fn is_meant_by(&self, given: &str) -> bool {
         self.key() == given.trim().to_lowercase()
     }
 
-    /// What two names share that are the same but for capitals.
+    /// The key that two names share if they differ only in capitals.
     pub(crate) fn key(&self) -> String {
         self.0.to_lowercase()
     }
@@ -59,7 +59,7 @@ impl fmt::Display for SkillName {
     }
 }
 
-/// What a SKILL.md says.
+/// A SKILL.md, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// The name of the skill.
@@ -70,7 +70,7 @@ pub struct Manifest {
     pub body: String,
 }
 
-/// Why a text is no SKILL.md.
+/// The reason why a text is no SKILL.md.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
     /// It begins with something else.
@@ -91,9 +91,9 @@ pub enum ManifestError {
     /// The name cannot be one.
     #[error("{written:?} is no name for a skill: {reason}")]
     NoName {
-        /// What is written.
+        /// The text as it is written.
         written: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
 }

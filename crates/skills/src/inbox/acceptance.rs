@@ -15,16 +15,16 @@ use super::{Inbox, nothing_accepted};
 use crate::install::{copy_files, find_secrets_in, free_target, is_same, list_files};
 use crate::{SkillError, SkillName};
 
-/// What became of a skill that was accepted.
+/// The outcome of accepting a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// Its name in the inbox.
     pub name: String,
-    /// Where it is now.
+    /// Its new place.
     pub target: PathBuf,
 }
 
-/// What was taken back.
+/// The acceptance that was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undone {
     /// A skill, which waits again.
@@ -33,7 +33,7 @@ pub enum Undone {
     Update(TakenBack),
 }
 
-/// What was ended that a killed process had begun.
+/// The acts of a killed process that were finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settled {
     /// The files that patches were applied to, or taken back from.
@@ -46,7 +46,7 @@ pub(super) struct Settled {
     pub(super) undone: Vec<Accepted>,
 }
 
-/// How far an act on a skill is. Entries of older versions do not say it, and are done.
+/// The progress of an act on a skill. Entries of older versions do not state it, and are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     Begun,
@@ -269,13 +269,13 @@ impl Inbox {
     }
 }
 
-/// Whether an entry of the history is an act on a skill that was cut off.
+/// True if an entry of the history is an act on a skill that was cut off.
 pub(super) fn is_open(entry: &Value) -> bool {
     let is_act = entry["act"] == "accepted" || entry["act"] == "dismissed";
     is_act && matches!(Progress::of(entry), Progress::Begun | Progress::Undoing)
 }
 
-/// Whether an entry of the history is a skill that was accepted and is still there.
+/// True if an entry of the history is a skill that was accepted and is still there.
 fn is_accepted_skill(entry: &Value) -> bool {
     let target = entry["to"].as_str().map(Path::new);
     let is_accepted = entry["act"] == "accepted" && entry["undone"] != true;

@@ -1,6 +1,6 @@
 //! Applies patches to all of their files or to none, and takes that back.
 //!
-//! What every file held before, and is to hold, is noted first; then the files are written, one by one; then it is noted that
+//! The former and the new contents of every file are noted first; then the files are written, one by one; then it is noted that
 //! this is done. A process that is killed between any two of these leaves a note, and the next act on the inbox ends what the
 //! note says. Where a file was changed by somebody else meanwhile, the others are put back as they were.
 
@@ -19,13 +19,13 @@ use crate::patch::read_target;
 use crate::read::read_text;
 use crate::{PlannedWrite, SkillError};
 
-/// What a note of this kind is called in the history.
+/// The name of a note of this kind in the history.
 const ACT: &str = "applied";
 
 /// So many acceptances can be taken back; of older ones it is only known that they were.
 const KEPT: usize = 20;
 
-/// What patches are about, by the name of the folder in which they wait.
+/// The subject of patches, by the name of the folder in which they wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Subject {
@@ -34,7 +34,7 @@ pub(super) enum Subject {
     Skill,
 }
 
-/// How far an acceptance is.
+/// The progress of an acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stage {
@@ -63,7 +63,7 @@ pub(super) struct Applied {
     /// The name of its file in the inbox.
     pub(super) name: String,
     pub(super) text: String,
-    /// What was noted beside it.
+    /// The evidence that was noted beside it.
     pub(super) evidence: Value,
 }
 
@@ -144,12 +144,12 @@ impl Inbox {
         Ok(changed)
     }
 
-    /// Whether a process was killed while it accepted something or took it back; the next act ends that.
+    /// True if a process was killed while it accepted something or took it back; the next act ends that.
     pub fn is_cut_off(&self) -> bool {
         self.read_history().iter().any(|entry| acceptance_is_open(entry) || is_open(entry))
     }
 
-    /// Where in the history the acceptance is that `undo` would take back: the last one that changed something, if it is not
+    /// The index in the history of the acceptance that `undo` would take back: the last one that changed something, if it is not
     /// too long ago.
     pub(super) fn last_applied(history: &[Value], is_meant: impl Fn(Subject) -> bool) -> Option<usize> {
         let is_it = |entry: Acceptance| {
@@ -280,7 +280,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Where patches of this kind wait.
+    /// The folder in which patches of this kind wait.
     pub(super) fn place_of(&self, subject: Subject) -> PathBuf {
         match subject {
             Subject::Private => self.folder.join("private"),
@@ -304,13 +304,13 @@ impl Inbox {
     }
 }
 
-/// Why writing stopped: by a fault, after which everything is put back, or as if the process had been killed.
+/// The reason why writing stopped: a fault, after which everything is put back, or as if the process had been killed.
 enum Stopped {
     Failed(SkillError),
     Killed(SkillError),
 }
 
-/// What happens to a file.
+/// The change to a file.
 struct Move<'a> {
     path: &'a Path,
     from: Option<&'a str>,
@@ -347,7 +347,7 @@ fn as_json(entry: &Acceptance) -> Value {
     serde_json::to_value(entry).expect("texts and paths of Unicode have a form in JSON")
 }
 
-/// What files held is kept for the newest acceptances alone.
+/// Drops the former contents of files but for the newest acceptances.
 fn forget_old(history: &mut [Value]) {
     let applied = history.iter_mut().rev().filter(|entry| entry["act"] == ACT);
     for entry in applied.skip(KEPT).filter(|entry| !acceptance_is_open(entry)) {

@@ -1,4 +1,4 @@
-//! What an extraction puts into the inbox: skills that a model wrote, changes to skills that count already, and what is new after
+//! The results of an extraction in the inbox: skills that a model wrote, changes to skills that count already, and the news after
 //! a run.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct InboxSnapshot {
     memory: BTreeMap<String, String>,
 }
 
-/// What is new in an inbox: by name, only that whose content is another one.
+/// The news of an inbox: by name, only items whose content is another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InboxNews {
     /// Skills.
@@ -39,14 +39,14 @@ pub struct InboxNews {
 }
 
 impl InboxNews {
-    /// Whether nothing is new.
+    /// True if nothing is new.
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty() && self.updates.is_empty() && self.memory.is_empty()
     }
 }
 
 impl InboxSnapshot {
-    /// What is new since this moment.
+    /// The news since this moment.
     pub fn news(&self, now: &Self) -> InboxNews {
         let new = |before: &BTreeMap<String, String>, after: &BTreeMap<String, String>| {
             let changed = after.iter().filter(|(name, text)| before.get(*name) != Some(*text));
@@ -144,7 +144,7 @@ impl Inbox {
         Ok(write_private_atomically(&self.skills.join(name), text.as_bytes())?)
     }
 
-    /// Whether the user was shown a skill of these commands before and did not want it.
+    /// True if the user was shown a skill of these commands before and did not want it.
     pub fn was_dismissed(&self, commands: &[String]) -> bool {
         let history = self.read_history();
         let dismissed = history.iter().filter(|entry| entry["act"] == "dismissed");

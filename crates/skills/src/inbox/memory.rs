@@ -41,13 +41,13 @@ pub struct WaitingPatch {
     pub file: PathBuf,
     /// The patch itself.
     pub text: String,
-    /// What it would make of which files, or why it cannot be applied.
+    /// The planned writes, or the reason why it cannot be applied.
     pub plan: Result<Vec<PlannedWrite>, String>,
-    /// Where what it says was seen, as it was noted; nothing if another program put the patch there.
+    /// The evidence, as it was noted; empty if another program put the patch there.
     pub evidence: Vec<Value>,
 }
 
-/// What became of changes to memory.
+/// The outcome of changes to memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedPatches {
     /// The files that were changed.
@@ -221,11 +221,11 @@ impl Inbox {
 /// A fact to remember, with the user's words that it comes from and where they were said. It has no secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedFact {
-    /// What to remember, where that is more than the words themselves.
+    /// The fact to remember, where that is more than the words themselves.
     statement: Option<String>,
     quote: String,
     source: String,
-    /// Where the words were said, as it is noted.
+    /// The evidence, as it is noted.
     evidence: Value,
 }
 
@@ -269,7 +269,7 @@ impl ProposedFact {
         }
     }
 
-    /// Whether a text says it already.
+    /// True if a text says it already.
     fn is_told_by(&self, text: &str) -> bool {
         let statement = self.statement.as_deref().is_some_and(|statement| text.contains(statement));
         statement || text.contains(&self.quote)

@@ -13,7 +13,7 @@ use crate::patch::recount;
 use crate::read::read_text;
 use crate::{PatchTargets, PlannedWrite, SkillError, parse_patch, plan_patch};
 
-/// How the names of patches end.
+/// The extension of patches.
 const END: &str = ".patch";
 
 /// A change to skills that waits.
@@ -25,11 +25,11 @@ pub struct WaitingUpdate {
     pub file: PathBuf,
     /// The patch itself.
     pub text: String,
-    /// What it would make of which files, or why it cannot be applied.
+    /// The planned writes, or the reason why it cannot be applied.
     pub plan: Result<Vec<PlannedWrite>, String>,
     /// When it came in, where that is known.
     pub at: Option<Timestamp>,
-    /// Where what it says was seen, as it was noted.
+    /// The evidence, as it was noted.
     pub evidence: Vec<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! What users say more than once to put an agent right.
+//! Corrections that users make more than once.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const FEWEST_WORDS: usize = 2;
 struct Group {
     /// The telling words of the first.
     words: BTreeSet<String>,
-    /// Where each was said, and how.
+    /// The evidence and the words of each.
     seen: Vec<(Evidence, String)>,
 }
 

@@ -21,15 +21,15 @@ pub const FEWEST_SESSIONS: usize = 2;
 /// Something that happens again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// What.
+    /// The finding.
     pub finding: Finding,
-    /// Where it was seen, the first time first.
+    /// The evidence, the first time first.
     pub evidence: Vec<Evidence>,
-    /// How much it promises, to compare candidates by.
+    /// The score by which candidates are compared.
     pub score: u32,
 }
 
-/// What happens again and again.
+/// A recurring pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// These commands, one after the other.
@@ -43,9 +43,9 @@ pub enum Finding {
     Repair {
         /// The command.
         command: String,
-        /// What went wrong, where somebody said.
+        /// The symptom, where somebody named it.
         symptom: Option<String>,
-        /// What helped.
+        /// The remedy.
         remedy: Remedy,
     },
     /// The user says the same in several sessions.
@@ -60,14 +60,14 @@ pub enum Finding {
     },
 }
 
-/// Where something was seen.
+/// The evidence of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// The session.
     pub session: String,
     /// The messages, in order.
     pub marks: Vec<Ordinal>,
-    /// What the user asked for there, as far as that is known.
+    /// The user's request there, as far as that is known.
     pub asked: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl Candidate {
         self.evidence.iter().map(|evidence| evidence.session.as_str()).collect::<BTreeSet<_>>().len()
     }
 
-    /// How often it was seen.
+    /// The number of times that it was seen.
     pub fn times(&self) -> usize {
         self.evidence.len()
     }
@@ -124,7 +124,7 @@ pub fn mine(sessions: &[SessionDigest]) -> Vec<Candidate> {
     found
 }
 
-/// How much a finding promises: sessions count more than repetitions in one of them.
+/// The score of a finding: sessions count more than repetitions in one of them.
 fn score(weight: u32, evidence: &[Evidence]) -> u32 {
     let sessions: BTreeSet<&str> = evidence.iter().map(|evidence| evidence.session.as_str()).collect();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);

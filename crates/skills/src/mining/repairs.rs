@@ -11,7 +11,7 @@ use crate::{Deed, Ending, SessionDigest};
 /// A command that passes only after so many other things was not repaired by any one of them.
 const MOST_REMEDIES: usize = 6;
 
-/// What helped.
+/// The remedy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Remedy {
     /// Running this.

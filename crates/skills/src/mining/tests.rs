@@ -4,7 +4,7 @@ use super::trial::session;
 use super::*;
 use longhaul_conversation::Timestamp;
 
-/// What is found, each with its kind, sessions and times.
+/// Checks the findings, each with its kind, sessions and times.
 #[track_caller]
 fn check(sessions: &[SessionDigest], expected: &[&str]) {
     let found: Vec<String> = mine(sessions)

@@ -7,7 +7,7 @@ use longhaul_conversation::Ordinal;
 use super::{Candidate, Evidence, Finding, score};
 use crate::{Deed, SessionDigest};
 
-/// Who changes more files than this changes them for many reasons.
+/// The most files of a session that counts: more are changed for many reasons.
 const MOST_FILES: usize = 40;
 
 /// A group of more files is a part of the project rather than a habit.
