@@ -68,9 +68,9 @@ pub(crate) fn ends_word(bytes: &[u8], at: usize) -> bool {
 /// The runs that were measured before, so that a text of nothing but prefixes is not measured
 /// anew from each of them.
 #[derive(Default)]
-pub(crate) struct Runs(Vec<(Alphabet, Range<usize>)>);
+pub(crate) struct MeasuredRuns(Vec<(Alphabet, Range<usize>)>);
 
-impl Runs {
+impl MeasuredRuns {
     /// The number of bytes from `at` that are in the alphabet.
     pub(crate) fn measure(&mut self, alphabet: Alphabet, bytes: &[u8], at: usize) -> usize {
         let known = self.0.iter_mut().find(|(known, _)| *known == alphabet);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_run_is_measured_once() {
-        let mut runs = Runs::default();
+        let mut runs = MeasuredRuns::default();
         assert_eq!(runs.measure(Alphabet::ALNUM, b"abcdef-", 0), 6);
         assert_eq!(runs.measure(Alphabet::ALNUM, b"abcdef-", 4), 2);
         assert_eq!(runs.measure(Alphabet::URL, b"abcdef-", 4), 3);

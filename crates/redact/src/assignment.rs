@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::alphabet::{Alphabet, Runs};
+use crate::alphabet::{Alphabet, MeasuredRuns};
 use crate::credential::{self, Looks};
 use crate::names::{NameKind, classify, is_environment_name, is_issued_token, is_issuer, names_phrase};
 use crate::{Kind, MARK, gate, headers};
@@ -17,13 +17,17 @@ const BARE: Alphabet = Alphabet::of(b"A-Za-z0-9!#$%*+./:=?@^_~-");
 const BLANK: Alphabet = Alphabet::of(b" \t");
 
 /// The place of a value, and its quoting.
-struct Value {
+struct AssignedValue {
     range: Range<usize>,
     is_quoted: bool,
 }
 
 /// The secret that is assigned to the name in which a keyword stands at `keyword`.
-pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Option<(Kind, Range<usize>)> {
+pub(crate) fn find(
+    text: &str,
+    keyword: &Range<usize>,
+    runs: &mut MeasuredRuns,
+) -> Option<(Kind, Range<usize>)> {
     let bytes = text.as_bytes();
     // Most places end here: the keyword is part of another word, or nothing is assigned.
     let name_end = keyword.end + Alphabet::of(b"A-Z0-9_").run(&bytes[keyword.end..], MOST_NAME);
@@ -194,7 +198,7 @@ fn skip_type(bytes: &[u8], at: usize) -> usize {
 
 /// Reads a literal in quotes, also in quotes of a string inside a string, or up to where a bare word ends: at a
 /// blank, at punctuation that seldom is part of a secret, at a character of a script without blanks.
-fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
+fn read_value(bytes: &[u8], mut at: usize, runs: &mut MeasuredRuns) -> Option<AssignedValue> {
     at += entity(&bytes[at..], QUOTES);
     if let [b'b' | b'r' | b'f' | b'u' | b'L' | b'@', b'"' | b'\'', ..] = &bytes[at..] {
         at += 1;
@@ -208,7 +212,7 @@ fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
             (before <= slashes).then_some(found - before)
         })?;
         let is_one_line = memchr::memchr2(b'\n', b'\r', &reach[..length]).is_none();
-        return is_one_line.then_some(Value { range: start..start + length, is_quoted: true });
+        return is_one_line.then_some(AssignedValue { range: start..start + length, is_quoted: true });
     }
 
     let mut length = runs.measure(BARE, bytes, at);
@@ -227,7 +231,7 @@ fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
         return None;
     }
     let trailing = bytes[at..at + length].iter().rev().take_while(|byte| b".:!?*".contains(byte)).count();
-    Some(Value { range: at..at + length - trailing, is_quoted: false })
+    Some(AssignedValue { range: at..at + length - trailing, is_quoted: false })
 }
 
 /// True if a value looks like a secret rather than a word, a placeholder, a path, a hash or code.

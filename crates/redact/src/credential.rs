@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::gate;
-use crate::words::{Role, WORDS};
+use crate::words::{WORDS, WordRole};
 
 /// Longer than any password that somebody tells somebody else.
 pub(crate) const MOST: usize = 128;
@@ -90,7 +90,7 @@ fn is_plain_word(word: &str) -> bool {
 }
 
 fn is_word_of_sentences(word: &str) -> bool {
-    static FUNCTION: LazyLock<HashSet<&str>> = LazyLock::new(|| WORDS.of(Role::Function).collect());
+    static FUNCTION: LazyLock<HashSet<&str>> = LazyLock::new(|| WORDS.of(WordRole::Function).collect());
     FUNCTION.contains(word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().as_str())
 }
 
@@ -145,8 +145,10 @@ fn is_constant(value: &str) -> bool {
 /// True if a part of the value names a secret, or says of which sort it is.
 fn describes(value: &str) -> bool {
     static TELLING: LazyLock<HashSet<String>> = LazyLock::new(|| {
-        let nouns = [Role::Password, Role::Token, Role::Login].into_iter().flat_map(|role| WORDS.of(role));
-        WORDS.of(Role::Describes).chain(nouns).map(str::to_lowercase).collect()
+        let nouns = [WordRole::Password, WordRole::Token, WordRole::Login]
+            .into_iter()
+            .flat_map(|role| WORDS.of(role));
+        WORDS.of(WordRole::Describes).chain(nouns).map(str::to_lowercase).collect()
     });
     parts(value).any(|part| TELLING.contains(part.to_lowercase().as_str()))
 }

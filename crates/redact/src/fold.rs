@@ -86,7 +86,7 @@ const AROUND_NAME: usize = 80;
 const AROUND: usize = 1024;
 
 /// A stretch of a text without its breaks, and the places of its spans.
-pub(crate) struct Folded {
+pub(crate) struct FoldedText {
     pub(crate) text: String,
     spans: Vec<FoldedSpan>,
 }
@@ -102,8 +102,8 @@ struct FoldedSpan {
 }
 
 /// The stretches around the breaks, which are in order, each without its breaks.
-pub(crate) fn fold(text: &str, breaks: &[WordBreak]) -> Vec<Folded> {
-    let mut folded: Vec<Folded> = Vec::new();
+pub(crate) fn fold(text: &str, breaks: &[WordBreak]) -> Vec<FoldedText> {
+    let mut folded: Vec<FoldedText> = Vec::new();
     let mut rest = breaks;
     while let [first, ..] = rest {
         let is_near = |pair: &&[WordBreak]| pair[1].range.start < pair[0].range.end + AROUND;
@@ -111,12 +111,12 @@ pub(crate) fn fold(text: &str, breaks: &[WordBreak]) -> Vec<Folded> {
         rest = far;
         let start = text.ceil_char_boundary(first.range.start.saturating_sub(AROUND));
         let end = text.floor_char_boundary(near[near.len() - 1].range.end + AROUND);
-        folded.push(Folded::new(text, start..end, near));
+        folded.push(FoldedText::new(text, start..end, near));
     }
     folded
 }
 
-impl Folded {
+impl FoldedText {
     /// Of two breaks that overlap, the second stays.
     fn new(text: &str, stretch: Range<usize>, breaks: &[WordBreak]) -> Self {
         let mut folded = String::with_capacity(stretch.len());

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::Kind;
-use crate::alphabet::{Alphabet, Runs, ends_word, starts_word};
+use crate::alphabet::{Alphabet, MeasuredRuns, ends_word, starts_word};
 use crate::{data, gate};
 
 /// The form of a token, from left to right.
-pub(crate) struct Format {
+pub(crate) struct TokenFormat {
     pub(crate) kind: Kind,
     parts: Vec<TokenPart>,
     /// Set where the prefix is so short or so common that the rest must also look random.
@@ -32,7 +32,7 @@ use TokenPart::{Keep, Run, Text};
 const MOST: usize = 8 * 1024;
 
 /// Every format there is.
-pub(crate) static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
+pub(crate) static FORMATS: LazyLock<Vec<TokenFormat>> = LazyLock::new(|| {
     let mut alphabets = HashMap::new();
     let mut formats = Vec::new();
     for (kind, rest) in data::items(include_str!("../data/formats.txt")) {
@@ -40,7 +40,7 @@ pub(crate) static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
             let (name, set) = rest.split_once(' ').expect("an alphabet has a name and characters");
             alphabets.insert(name, Alphabet::of(set.as_bytes()));
         } else {
-            let format = Format::parse(kind, rest, &alphabets);
+            let format = TokenFormat::parse(kind, rest, &alphabets);
             formats.push(
                 format.unwrap_or_else(|| panic!("a format is written as the file says: {kind} {rest}")),
             );
@@ -49,7 +49,7 @@ pub(crate) static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
     formats
 });
 
-impl Format {
+impl TokenFormat {
     /// Reads a line of the data file.
     fn parse(kind: &str, rest: &str, alphabets: &HashMap<&str, Alphabet>) -> Option<Self> {
         let kind = *Kind::ALL.iter().find(|known| known.name() == kind)?;
@@ -76,7 +76,7 @@ impl Format {
     }
 
     /// The token around the anchor at `at`, if there is one.
-    pub(crate) fn find(&self, text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    pub(crate) fn find(&self, text: &str, at: usize, runs: &mut MeasuredRuns) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         let mut parts = self.parts.as_slice();
         let mut start = at;
@@ -164,7 +164,7 @@ pub(crate) mod samples {
 
     use super::*;
 
-    impl Format {
+    impl TokenFormat {
         /// True if a token may hold this character at its end, so that it does not end before one.
         pub(crate) fn may_go_on_with(&self, next: Option<char>) -> bool {
             let ends_with = self.parts.last();

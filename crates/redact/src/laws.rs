@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 
-use crate::formats::{FORMATS, Format};
+use crate::formats::{FORMATS, TokenFormat};
 use crate::{Kind, MARK, find_secrets, has_secret, redact};
 
 /// A small generator of random numbers, so that one seed gives one sample.
@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-fn any_format(next: &mut impl FnMut() -> u32) -> &'static Format {
+fn any_format(next: &mut impl FnMut() -> u32) -> &'static TokenFormat {
     let all: Vec<_> = FORMATS.iter().collect();
     all[next() as usize % all.len()]
 }

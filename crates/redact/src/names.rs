@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::data;
 
 /// The parts of names.
-pub(crate) struct Names {
+pub(crate) struct NameParts {
     /// The words that make a look worthwhile, in lower case.
     pub(crate) keywords: Vec<&'static str>,
     /// The ends of the names of passwords.
@@ -16,9 +16,9 @@ pub(crate) struct Names {
     harmless: Vec<&'static str>,
 }
 
-pub(crate) static NAMES: LazyLock<Names> = LazyLock::new(|| {
+pub(crate) static NAMES: LazyLock<NameParts> = LazyLock::new(|| {
     let of = |role| data::texts(include_str!("../data/names.txt"), role);
-    Names {
+    NameParts {
         keywords: of("keyword"),
         passwords: of("password"),
         secrets: of("secret"),

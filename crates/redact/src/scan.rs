@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use crate::alphabet::Runs;
+use crate::alphabet::MeasuredRuns;
 use crate::finding::{Finding, MARK, Redacted};
-use crate::formats::{FORMATS, Format};
+use crate::formats::{FORMATS, TokenFormat};
 use crate::{Kind, assignment, config, flags, fold, headers, jwt, names, private_key, seed, sentence, url};
 
 /// Replaces every secret of `text` by [`MARK`]. Nothing else changes, and what was redacted before stays as it is.
@@ -49,12 +49,12 @@ pub fn find_secrets(text: &str) -> Vec<Finding> {
 const MOST_ROUNDS: usize = 16;
 
 fn scan(text: &str) -> Vec<Finding> {
-    let mut scan = Scan::run(text);
+    let mut scan = SecretScan::run(text);
     seed::find_bare(text, |range| scan.found.push(Finding { kind: Kind::SeedPhrase, range }));
     // Breaks are met where their anchors end, which need not be where they begin.
     scan.breaks.sort_by_key(|found| found.range.start);
     for folded in fold::fold(text, &scan.breaks) {
-        for Finding { kind, range } in Scan::run(&folded.text).found {
+        for Finding { kind, range } in SecretScan::run(&folded.text).found {
             scan.add(kind, folded.unfold(kind, &range));
         }
     }
@@ -102,7 +102,7 @@ pub fn has_secret(text: &str) -> Option<Kind> {
 /// The check to run where an anchor was found.
 #[derive(Clone, Copy)]
 enum Action {
-    Format(&'static Format),
+    Format(&'static TokenFormat),
     PrivateKey,
     Jwt,
     Url,
@@ -123,12 +123,12 @@ enum Action {
 }
 
 /// Anchors in one automaton, and what each of them asks for.
-struct Anchors {
+struct AnchorSet {
     automaton: AhoCorasick,
     actions: Vec<Action>,
 }
 
-impl Anchors {
+impl AnchorSet {
     fn new(anchors: Vec<(String, Action)>) -> Self {
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::DFA))
@@ -140,9 +140,9 @@ impl Anchors {
 
 /// The anchors within ASCII, and those beyond. Together they would make an automaton of four times the size, which is
 /// slower on every text than the second is on the few stretches that need it.
-static ANCHORS: LazyLock<[Anchors; 2]> = LazyLock::new(|| {
+static ANCHORS: LazyLock<[AnchorSet; 2]> = LazyLock::new(|| {
     let (ascii, wide) = all_anchors().into_iter().partition(|(anchor, _)| anchor.is_ascii());
-    [Anchors::new(ascii), Anchors::new(wide)]
+    [AnchorSet::new(ascii), AnchorSet::new(wide)]
 });
 
 fn all_anchors() -> Vec<(String, Action)> {
@@ -220,9 +220,9 @@ fn holds_wide(bytes: &[u8]) -> bool {
 }
 
 /// The state of one pass over a text.
-struct Scan<'a> {
+struct SecretScan<'a> {
     text: &'a str,
-    runs: Runs,
+    runs: MeasuredRuns,
     /// The end of the cookies that were read last.
     headers_until: usize,
     found: Vec<Finding>,
@@ -230,12 +230,17 @@ struct Scan<'a> {
     breaks: Vec<fold::WordBreak>,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> SecretScan<'a> {
     /// Looks at every anchor of the text.
     fn run(text: &'a str) -> Self {
         let [ascii, wide] = &*ANCHORS;
-        let mut scan =
-            Self { text, runs: Runs::default(), headers_until: 0, found: Vec::new(), breaks: Vec::new() };
+        let mut scan = Self {
+            text,
+            runs: MeasuredRuns::default(),
+            headers_until: 0,
+            found: Vec::new(),
+            breaks: Vec::new(),
+        };
         for hit in ascii.automaton.find_overlapping_iter(text) {
             scan.look(ascii.actions[hit.pattern().as_usize()], hit.start()..hit.end());
         }

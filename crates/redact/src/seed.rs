@@ -28,7 +28,7 @@ const SHORTEST: usize = 12 * 4 - 1;
 pub(crate) fn find_labelled(text: &str, at: usize) -> Option<Range<usize>> {
     let mut from = at;
     while from < at + REACH {
-        let run = Run::read(text, from)?;
+        let run = SeedRun::read(text, from)?;
         // More words than any phrase has are a list of words.
         if run.words.len() > LENGTHS[0] {
             return None;
@@ -107,13 +107,13 @@ fn number(word: &str) -> Option<u16> {
 }
 
 /// Words of the list one behind the other, parted alike.
-struct Run {
+struct SeedRun {
     words: Vec<(Range<usize>, u16)>,
     /// The place where the search goes on.
     end: usize,
 }
 
-impl Run {
+impl SeedRun {
     /// The run that begins with the first word at or behind `from`, perhaps empty; `None` if no word follows.
     fn read(text: &str, from: usize) -> Option<Self> {
         let mut run = Self { words: Vec::new(), end: from };

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::alphabet::Alphabet;
 use crate::credential::{Looks, is_phrase, is_plain_phrase, looks};
-use crate::words::{NOUNS, Role, WORDS, is_unspaced};
+use crate::words::{NOUNS, WORDS, WordRole, is_unspaced};
 use crate::{Kind, MARK, gate, seed};
 
 /// The distance from its noun within which a value begins, in bytes.
@@ -30,7 +30,7 @@ pub(crate) fn anchors() -> BTreeSet<String> {
             let first = rest.next().into_iter().flat_map(char::to_uppercase);
             anchors.insert(first.chain(rest).collect());
             anchors.insert(word.to_owned());
-            if word.is_ascii() && (word.len() <= 3 || matches!(role, Role::Password | Role::Seed)) {
+            if word.is_ascii() && (word.len() <= 3 || matches!(role, WordRole::Password | WordRole::Seed)) {
                 anchors.insert(word.to_ascii_uppercase());
             }
         }
@@ -59,11 +59,11 @@ impl Noun {
                 break;
             }
             match role {
-                Role::Password => noun.is_password = true,
-                Role::Token => noun.is_token = true,
-                Role::Pin => noun.is_pin = true,
-                Role::Login => noun.is_login = true,
-                Role::Seed => noun.is_seed = true,
+                WordRole::Password => noun.is_password = true,
+                WordRole::Token => noun.is_token = true,
+                WordRole::Pin => noun.is_pin = true,
+                WordRole::Login => noun.is_login = true,
+                WordRole::Seed => noun.is_seed = true,
                 _ => continue,
             }
             length = word.len();
@@ -74,7 +74,7 @@ impl Noun {
 
 /// The connection between a noun and a word behind it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Connector {
+enum NounConnector {
     /// By nothing but blanks and quotes.
     Nothing,
     /// By a verb that says that the one is the other.
@@ -139,7 +139,7 @@ struct Following<'a> {
 }
 
 /// A run of characters that a value may be written in.
-struct Word {
+struct SentenceWord {
     range: Range<usize>,
     /// True if a digit or a sign is in it, or some hyphens.
     has_sign: bool,
@@ -153,7 +153,7 @@ impl<'a> Following<'a> {
     /// True if what stands up to `at` announces something on another line.
     fn announces(&self, at: usize) -> bool {
         let said = self.text[self.start..at].trim_end_matches(is_wrapping);
-        said.ends_with([':', '：']) || WORDS.strip_end(Role::Is, said).is_some()
+        said.ends_with([':', '：']) || WORDS.strip_end(WordRole::Is, said).is_some()
     }
 
     /// True if the character at `self.at`, which is of no word, ends the sentence.
@@ -168,9 +168,9 @@ impl<'a> Following<'a> {
 }
 
 impl Iterator for Following<'_> {
-    type Item = Word;
+    type Item = SentenceWord;
 
-    fn next(&mut self) -> Option<Word> {
+    fn next(&mut self) -> Option<SentenceWord> {
         const SIGN: Alphabet = Alphabet::of(b"0-9!#$%&*+@^~");
         let bytes = self.text.as_bytes();
         while self.at < self.reach && of_value(&bytes[self.at..]) == 0 {
@@ -202,7 +202,7 @@ impl Iterator for Following<'_> {
         self.at = if ends_sentence { self.reach } else { end };
         // The letter of an escape is none of the word.
         let is_escape = bytes[..start].ends_with(b"\\") && matches!(bytes[start], b'n' | b't' | b'r');
-        Some(Word { range: start + usize::from(is_escape)..end, has_sign: signs > 0 || hyphens > 2 })
+        Some(SentenceWord { range: start + usize::from(is_escape)..end, has_sign: signs > 0 || hyphens > 2 })
     }
 }
 
@@ -245,13 +245,13 @@ fn is_letter(c: char) -> bool {
 fn before(text: &str, noun_start: usize, noun: Noun) -> Option<(Kind, Range<usize>)> {
     let reach = text.ceil_char_boundary(noun_start.saturating_sub(REACH));
     let mut rest = text[reach..noun_start].trim_end_matches([' ', '*', '`', '_']);
-    let mut said = WORDS.strip_end(Role::As, rest);
+    let mut said = WORDS.strip_end(WordRole::As, rest);
     for _ in 0..3 {
         if said.is_some() {
             break;
         }
-        rest = WORDS.strip_end(Role::Article, rest)?.trim_end_matches(' ');
-        said = WORDS.strip_end(Role::As, rest);
+        rest = WORDS.strip_end(WordRole::Article, rest)?.trim_end_matches(' ');
+        said = WORDS.strip_end(WordRole::As, rest);
     }
     let rest = said?;
     let rest = rest.trim_end_matches(|c: char| is_wrapping(c));
@@ -328,54 +328,56 @@ fn kind(noun: Noun) -> Kind {
     if noun.is_password || noun.is_pin { Kind::Password } else { Kind::Secret }
 }
 
-fn connector(gap: &str) -> Option<Connector> {
+fn connector(gap: &str) -> Option<NounConnector> {
     let joined = gap.trim_end_matches(is_wrapping);
     let is_near = |rest: &str| rest.trim_matches(|c: char| is_wrapping(c) || c == ')').is_empty();
     // Beyond the end of a line only what announces a value reaches.
     let lines = gap[joined.len()..].matches('\n').count();
     let (connector, rest) = if is_near(joined) {
-        (Connector::Nothing, "")
-    } else if let Some(rest) = WORDS.strip_end(Role::Is, joined) {
-        (Connector::Is { is_near: is_near(rest) }, rest)
-    } else if let Some(rest) = WORDS.strip_end(Role::To, joined) {
+        (NounConnector::Nothing, "")
+    } else if let Some(rest) = WORDS.strip_end(WordRole::Is, joined) {
+        (NounConnector::Is { is_near: is_near(rest) }, rest)
+    } else if let Some(rest) = WORDS.strip_end(WordRole::To, joined) {
         // A comma or a colon may follow a verb: *is:*.
-        match WORDS.strip_end(Role::Is, rest.trim_end()) {
-            Some(rest) => (Connector::Is { is_near: is_near(rest) }, rest),
-            None => (Connector::To { is_near: is_near(rest) }, rest),
+        match WORDS.strip_end(WordRole::Is, rest.trim_end()) {
+            Some(rest) => (NounConnector::Is { is_near: is_near(rest) }, rest),
+            None => (NounConnector::To { is_near: is_near(rest) }, rest),
         }
     } else {
-        (Connector::Type, WORDS.strip_end(Role::Type, joined)?)
+        (NounConnector::Type, WORDS.strip_end(WordRole::Type, joined)?)
     };
-    let announces = joined.ends_with([':', '：']) || matches!(connector, Connector::Is { .. });
+    let announces = joined.ends_with([':', '：']) || matches!(connector, NounConnector::Is { .. });
     let is_prose =
         !rest.contains(|c: char| "{}<>=;|\\\n".contains(c)) && !rest.contains("\",") && !rest.contains("',");
     (is_prose && (lines == 0 || (announces && lines <= 3))).then_some(connector)
 }
 
-fn is_near(connector: Connector) -> bool {
-    !matches!(connector, Connector::Is { is_near: false } | Connector::To { is_near: false })
+fn is_near(connector: NounConnector) -> bool {
+    !matches!(connector, NounConnector::Is { is_near: false } | NounConnector::To { is_near: false })
 }
 
 /// True if a word looks enough like a password for the way in which it is joined with its noun.
-fn is_password(text: &str, at: &Range<usize>, connector: Connector, value: &str) -> bool {
+fn is_password(text: &str, at: &Range<usize>, connector: NounConnector, value: &str) -> bool {
     let noun = &text[at.clone()];
     let is_short = noun.is_ascii() && noun.len() < 5;
     let needed = match connector {
         // A short noun is a verb as well.
-        Connector::Nothing if is_short && !follows_with(&text[..at.start]) => return false,
+        NounConnector::Nothing if is_short && !follows_with(&text[..at.start]) => return false,
         _ if is_short => Looks::Chosen,
-        Connector::Is { is_near: true } => Looks::Mixed,
-        Connector::Nothing
+        NounConnector::Is { is_near: true } => Looks::Mixed,
+        NounConnector::Nothing
             if text[at.end..].starts_with([' ', '\t'])
                 && text[at.end..].trim_start().starts_with(['\'', '"', '`']) =>
         {
             Looks::Strong
         }
-        Connector::Nothing if follows_with(&text[..at.start]) || !noun.is_ascii() => Looks::Strong,
+        NounConnector::Nothing if follows_with(&text[..at.start]) || !noun.is_ascii() => Looks::Strong,
         // Code has names and signs too, and its names are English.
-        Connector::Nothing => Looks::Chosen,
-        Connector::To { .. } if is_name(noun) => Looks::Chosen,
-        Connector::Is { is_near: false } | Connector::To { .. } | Connector::Type => Looks::Strong,
+        NounConnector::Nothing => Looks::Chosen,
+        NounConnector::To { .. } if is_name(noun) => Looks::Chosen,
+        NounConnector::Is { is_near: false } | NounConnector::To { .. } | NounConnector::Type => {
+            Looks::Strong
+        }
     };
     looks(value) >= needed
 }
@@ -395,12 +397,12 @@ fn is_english(noun: &str) -> bool {
 fn follows_with(before: &str) -> bool {
     let mut rest = before[before.ceil_char_boundary(before.len().saturating_sub(64))..].trim_end();
     for _ in 0..2 {
-        match WORDS.strip_end(Role::Article, rest) {
+        match WORDS.strip_end(WordRole::Article, rest) {
             Some(before) => rest = before.trim_end(),
             None => break,
         }
     }
-    WORDS.strip_end(Role::With, rest).is_some()
+    WORDS.strip_end(WordRole::With, rest).is_some()
 }
 
 fn is_token(value: &str) -> bool {
@@ -414,21 +416,21 @@ fn is_token(value: &str) -> bool {
 }
 
 /// Four to twelve digits that are neither counted up nor all the same.
-fn is_pin(text: &str, at: &Range<usize>, connector: Connector, range: &Range<usize>) -> bool {
+fn is_pin(text: &str, at: &Range<usize>, connector: NounConnector, range: &Range<usize>) -> bool {
     let digits = text[range.clone()].as_bytes();
     let noun = &text[at.clone()];
     let is_number = digits.iter().all(u8::is_ascii_digit);
     // A password of digits has to be long and said to be one: many other numbers stand beside the word.
-    let is_password = WORDS.of(Role::Password).any(|word| word == noun.to_lowercase());
+    let is_password = WORDS.of(WordRole::Password).any(|word| word == noun.to_lowercase());
     let is_joined = match connector {
-        Connector::Is { is_near } => is_near || !is_password,
-        Connector::To { is_near } => {
+        NounConnector::Is { is_near } => is_near || !is_password,
+        NounConnector::To { is_near } => {
             is_near
                 && text[at.end..range.start].contains([':', '：', '='])
                 && (!is_password || !noun.is_ascii())
         }
-        Connector::Nothing => !is_password,
-        Connector::Type => false,
+        NounConnector::Nothing => !is_password,
+        NounConnector::Type => false,
     };
     let least = if is_password { 6 } else { 4 };
     let is_sequence = digits.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1))
