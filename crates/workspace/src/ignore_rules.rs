@@ -53,10 +53,10 @@ pub struct IgnoreRules {
 
 /// The `.gitignore` files that hold in a folder, the nearest first.
 #[derive(Clone, Debug, Default)]
-pub struct GitChain(Option<Arc<Link>>);
+pub struct GitChain(Option<Arc<ChainLink>>);
 
 #[derive(Debug)]
-struct Link {
+struct ChainLink {
     rules: Gitignore,
     above: GitChain,
 }
@@ -149,7 +149,9 @@ impl IgnoreRules {
         let mut builder = GitignoreBuilder::new(folder);
         builder.add(&file);
         match builder.build() {
-            Ok(rules) if !rules.is_empty() => GitChain(Some(Arc::new(Link { rules, above: above.clone() }))),
+            Ok(rules) if !rules.is_empty() => {
+                GitChain(Some(Arc::new(ChainLink { rules, above: above.clone() })))
+            }
             _ => above.clone(),
         }
     }

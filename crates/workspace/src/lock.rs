@@ -35,13 +35,13 @@ impl Default for Patience {
 
 /// Waiting for something, in pauses that grow until patience ends.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct LockWait {
     patience: Patience,
     started: Instant,
     next_pause: Duration,
 }
 
-impl Waiting {
+impl LockWait {
     pub(crate) fn new(patience: Patience) -> Self {
         Self { patience, started: Instant::now(), next_pause: SHORTEST_PAUSE }
     }
@@ -78,10 +78,14 @@ impl Lock {
     /// # Errors
     /// [`WorkspaceError::Locked`] when `patience` ends, or what prevents a lock file from being made.
     pub fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
-        Self::acquire(path, purpose, &mut Waiting::new(patience))
+        Self::acquire(path, purpose, &mut LockWait::new(patience))
     }
 
-    pub(crate) fn acquire(path: &Path, purpose: &str, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
+    pub(crate) fn acquire(
+        path: &Path,
+        purpose: &str,
+        waiting: &mut LockWait,
+    ) -> Result<Self, WorkspaceError> {
         let place = lock_path(path)?;
         create_private_folder(folder_of(&place))?;
         let mut file = open(&place).map_err(|cause| WorkspaceError::writing(&place, cause))?;

@@ -63,7 +63,7 @@ impl CommandLine<'_> {
         command.process_group(0);
         connect(&mut command)?;
         let child = command.spawn()?;
-        let group = Group::of(&child);
+        let group = ProcessGroup::of(&child);
         Ok(Process { child, group })
     }
 }
@@ -72,7 +72,7 @@ impl CommandLine<'_> {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    group: Group,
+    group: ProcessGroup,
 }
 
 /// The end of a process: by itself, or ended by us.
@@ -165,13 +165,13 @@ enum Urgency {
 
 /// A process group, which dies with this value unless it is forgotten.
 #[derive(Debug)]
-struct Group {
+struct ProcessGroup {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
 }
 
 #[cfg(unix)]
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child) -> Self {
         let leader = child.id().and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?));
         Self { leader }
@@ -227,7 +227,7 @@ fn living_group(stat: &str) -> Option<i32> {
 }
 
 #[cfg(not(unix))]
-impl Group {
+impl ProcessGroup {
     fn of(_child: &Child) -> Self {
         Self {}
     }
@@ -246,7 +246,7 @@ impl Group {
     fn forget(&mut self) {}
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Urgency::Forced);
     }

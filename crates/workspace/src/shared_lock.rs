@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::lock::Waiting;
+use crate::lock::LockWait;
 use crate::write::follow_link;
 use crate::{Lock, Patience, WorkspaceError};
 
@@ -27,7 +27,7 @@ pub(crate) struct SharedLock {
 impl SharedLock {
     /// Locks `path` against ourselves and Gemini CLI; see [`Lock::beside`].
     pub(crate) fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
-        let mut waiting = Waiting::new(patience);
+        let mut waiting = LockWait::new(patience);
         let mut lock = Lock::acquire(path, purpose, &mut waiting)?;
         let folder = LockFolder::acquire(path, lock.found_note(), &mut waiting)?;
         // Where a folder does not show whose it is, its time does.
@@ -45,7 +45,7 @@ struct LockFolder {
 
 impl LockFolder {
     /// Makes the folder, for the holder of the lock. `abandoned` is the time, as noted, of one whose maker was killed.
-    fn acquire(path: &Path, abandoned: Option<&str>, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
+    fn acquire(path: &Path, abandoned: Option<&str>, waiting: &mut LockWait) -> Result<Self, WorkspaceError> {
         let mut place = follow_link(path)?.into_os_string();
         place.push(".lock");
         let place = PathBuf::from(place);
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn one_of_us_that_was_killed_before_it_left_word_is_not_waited_for() {
         let fixture = Fixture::new();
-        let mut waiting = Waiting::new(Patience::None);
+        let mut waiting = LockWait::new(Patience::None);
         let lock = Lock::acquire(&fixture.file, "", &mut waiting).expect("locked");
         std::mem::forget(LockFolder::acquire(&fixture.file, None, &mut waiting).expect("made"));
         drop(lock);

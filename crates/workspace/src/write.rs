@@ -41,7 +41,7 @@ pub enum Creation {
 /// was, unless only the last step failed, making sure that the folder knows its new entry.
 pub fn write_private_atomically(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
     let path = follow_link(path)?;
-    Staged::new(&path, bytes)?.synced()?.replace().and_then(|()| sync_folder(&path))
+    StagedWrite::new(&path, bytes)?.synced()?.replace().and_then(|()| sync_folder(&path))
 }
 
 /// As [`write_private_atomically`], but without waiting for the disk: for what can be made again at any time. A reader
@@ -51,7 +51,7 @@ pub fn write_private_atomically(path: &Path, bytes: &[u8]) -> Result<(), Workspa
 /// As [`write_private_atomically`].
 pub fn write_private_cache(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
     let path = follow_link(path)?;
-    Staged::new(&path, bytes)?.replace()
+    StagedWrite::new(&path, bytes)?.replace()
 }
 
 /// Makes a file with these contents unless the name is taken, even by a broken link; never one without them.
@@ -62,7 +62,7 @@ pub fn create_private_atomically(path: &Path, bytes: &[u8]) -> Result<Creation, 
     if path.symlink_metadata().is_ok() {
         return Ok(Creation::AlreadyThere);
     }
-    Staged::new(path, bytes)?.synced()?.create()
+    StagedWrite::new(path, bytes)?.synced()?.create()
 }
 
 /// Makes a folder, and those above it, that only the owner can enter. A folder that exists stays as it is.
@@ -118,12 +118,12 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Contents that are written, though not yet under their name.
-struct Staged<'a> {
+struct StagedWrite<'a> {
     path: &'a Path,
     file: NamedTempFile,
 }
 
-impl<'a> Staged<'a> {
+impl<'a> StagedWrite<'a> {
     fn new(path: &'a Path, bytes: &[u8]) -> Result<Self, WorkspaceError> {
         let failed = |cause| WorkspaceError::writing(path, cause);
         let existing = match fs::metadata(path) {
@@ -381,8 +381,8 @@ mod tests {
     fn of_two_that_were_staged_one_is_created() {
         let root = folder();
         let path = root.path().join("file");
-        let first = Staged::new(&path, b"one").expect("staged");
-        let second = Staged::new(&path, b"two").expect("staged");
+        let first = StagedWrite::new(&path, b"one").expect("staged");
+        let second = StagedWrite::new(&path, b"two").expect("staged");
         assert_eq!(second.create().expect("made"), Creation::Created);
         assert_eq!(first.create().expect("kept"), Creation::AlreadyThere);
         check_contents(&path, "two");
@@ -393,12 +393,13 @@ mod tests {
         let root = folder();
         let path = root.path().join("file");
         fs::write(&path, "old").expect("written");
-        drop(Staged::new(&path, b"new").expect("staged"));
+        drop(StagedWrite::new(&path, b"new").expect("staged"));
         check_contents(&path, "old");
         check_names(root.path(), &["file"]);
 
         // A process that is killed does not even clean up; whoever writes there next does.
-        let left = Staged::new(&path, b"new").expect("staged").file.into_temp_path().keep().expect("kept");
+        let left =
+            StagedWrite::new(&path, b"new").expect("staged").file.into_temp_path().keep().expect("kept");
         check_contents(&path, "old");
         check_contents(&left, "new");
         write_private_atomically(&path, b"newer").expect("written");

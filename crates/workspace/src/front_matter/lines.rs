@@ -1,23 +1,25 @@
 //! Reads front matter line by line: as much of YAML as people write there, and what is almost YAML.
 
-use super::{Contents, FrontMatterField, FrontMatterValue, MalformedValue};
+use super::{FrontMatterField, FrontMatterValue, MalformedValue, ReadFields};
 
 /// Reads every field of the source. The indentation of a key decides which lines belong to it.
-pub(super) fn read(source: &str) -> Contents {
+pub(super) fn read(source: &str) -> ReadFields {
     // The line of dashes is line 1.
-    let lines =
-        source.lines().enumerate().map(|(index, text)| Line { number: index + 2, text: text.trim_end() });
+    let lines = source
+        .lines()
+        .enumerate()
+        .map(|(index, text)| SourceLine { number: index + 2, text: text.trim_end() });
     read_fields(&lines.collect::<Vec<_>>())
 }
 
 /// A line without its end, and its number in the file.
 #[derive(Clone, Copy)]
-struct Line<'t> {
+struct SourceLine<'t> {
     number: usize,
     text: &'t str,
 }
 
-impl<'t> Line<'t> {
+impl<'t> SourceLine<'t> {
     fn indent(self) -> usize {
         self.text.len() - self.text.trim_start().len()
     }
@@ -36,8 +38,8 @@ impl<'t> Line<'t> {
     }
 }
 
-fn read_fields(lines: &[Line<'_>]) -> Contents {
-    let mut contents = Contents::default();
+fn read_fields(lines: &[SourceLine<'_>]) -> ReadFields {
+    let mut contents = ReadFields::default();
     let mut rest = lines;
     while let Some((line, below)) = rest.split_first() {
         if line.is_blank() || line.words().starts_with('#') {
@@ -75,19 +77,19 @@ fn is_key(key: &str) -> bool {
 }
 
 /// The number of lines that are indented deeper than this one, up to the last that is not blank.
-fn indented_below(line: Line<'_>, below: &[Line<'_>]) -> usize {
-    let belongs = |other: &&Line<'_>| other.is_blank() || other.indent() > line.indent();
+fn indented_below(line: SourceLine<'_>, below: &[SourceLine<'_>]) -> usize {
+    let belongs = |other: &&SourceLine<'_>| other.is_blank() || other.indent() > line.indent();
     let belonging = below.iter().take_while(belongs).count();
     below[..belonging].iter().rposition(|line| !line.is_blank()).map_or(0, |last| last + 1)
 }
 
 /// The number of lines below a key that belong to its value.
-fn lines_of_value(line: Line<'_>, value: &str, below: &[Line<'_>]) -> usize {
+fn lines_of_value(line: SourceLine<'_>, value: &str, below: &[SourceLine<'_>]) -> usize {
     let indented = indented_below(line, below);
     match without_comment(value) {
         // Items may stand as far left as their key.
         "" => {
-            let belongs = |other: &&Line<'_>| {
+            let belongs = |other: &&SourceLine<'_>| {
                 other.is_blank()
                     || other.indent() > line.indent()
                     || other.indent() == line.indent() && other.is_item()
@@ -102,7 +104,7 @@ fn lines_of_value(line: Line<'_>, value: &str, below: &[Line<'_>]) -> usize {
     }
 }
 
-fn read_value(value: &str, below: &[Line<'_>]) -> Result<FrontMatterValue, MalformedValue> {
+fn read_value(value: &str, below: &[SourceLine<'_>]) -> Result<FrontMatterValue, MalformedValue> {
     let texts = || below.iter().map(|line| line.text).collect::<Vec<_>>();
     let joined = |start: &str| {
         let more = below.iter().map(|line| without_comment(line.words()));
@@ -118,9 +120,9 @@ fn read_value(value: &str, below: &[Line<'_>]) -> Result<FrontMatterValue, Malfo
 }
 
 /// The value below a key that has nothing beside it: items with dashes, a text, or keys.
-fn read_below(below: &[Line<'_>]) -> Result<FrontMatterValue, MalformedValue> {
+fn read_below(below: &[SourceLine<'_>]) -> Result<FrontMatterValue, MalformedValue> {
     let said = below.iter().filter(|line| !line.is_blank() && !line.words().starts_with('#'));
-    let (items, others): (Vec<Line<'_>>, Vec<Line<'_>>) = said.partition(|line| line.is_item());
+    let (items, others): (Vec<SourceLine<'_>>, Vec<SourceLine<'_>>) = said.partition(|line| line.is_item());
     if others.is_empty() {
         let texts = items.iter().map(|item| read_scalar(without_comment(item.words()[1..].trim())));
         return Ok(FrontMatterValue::List(texts.collect::<Result<_, _>>()?));
@@ -136,7 +138,7 @@ fn read_below(below: &[Line<'_>]) -> Result<FrontMatterValue, MalformedValue> {
 }
 
 /// A value as it is written, on one line.
-fn written(value: &str, below: &[Line<'_>]) -> String {
+fn written(value: &str, below: &[SourceLine<'_>]) -> String {
     let is_block_mark = matches!(value.trim_end_matches(['-', '+']), ">" | "|");
     let first = if is_block_mark { "" } else { value };
     let words = std::iter::once(first).chain(below.iter().map(|line| line.words()));

@@ -99,14 +99,14 @@ impl<'t> FrontMatter<'t> {
         let by_lines = lines::read(source);
         let as_yaml = yaml::read(source, &by_lines.fields);
         let is_yaml = as_yaml.is_some();
-        let Contents { fields, unread_lines } = as_yaml.unwrap_or(by_lines);
+        let ReadFields { fields, unread_lines } = as_yaml.unwrap_or(by_lines);
         Ok(Self { source, body, fields, unread_lines, is_yaml })
     }
 }
 
 /// The fields of front matter, and the lines that are none.
 #[derive(Debug, Default)]
-struct Contents {
+struct ReadFields {
     fields: Vec<FrontMatterField>,
     unread_lines: Vec<usize>,
 }

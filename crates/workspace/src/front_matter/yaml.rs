@@ -2,16 +2,16 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use super::{Contents, FrontMatterField, FrontMatterValue, MalformedValue};
+use super::{FrontMatterField, FrontMatterValue, MalformedValue, ReadFields};
 
 /// Mappings further down are no values of front matter.
 const DEEPEST: usize = 16;
 
 /// The fields of a mapping; nothing where the source is something else, or is no YAML. `by_lines` are the fields as they
 /// were made out line by line: they know what is written where.
-pub(super) fn read(source: &str, by_lines: &[FrontMatterField]) -> Option<Contents> {
+pub(super) fn read(source: &str, by_lines: &[FrontMatterField]) -> Option<ReadFields> {
     let events: Vec<(Event<'_>, Span)> = Parser::new_from_str(source).collect::<Result<_, _>>().ok()?;
-    let mut reader = Reader { events: events.into_iter(), by_lines };
+    let mut reader = EventReader { events: events.into_iter(), by_lines };
     loop {
         match reader.events.next()?.0 {
             Event::StreamStart | Event::DocumentStart(_) => {}
@@ -24,15 +24,15 @@ pub(super) fn read(source: &str, by_lines: &[FrontMatterField]) -> Option<Conten
     is_last.then_some(contents)
 }
 
-struct Reader<'l, E> {
+struct EventReader<'l, E> {
     events: E,
     by_lines: &'l [FrontMatterField],
 }
 
-impl<'s, E: Iterator<Item = (Event<'s>, Span)>> Reader<'_, E> {
+impl<'s, E: Iterator<Item = (Event<'s>, Span)>> EventReader<'_, E> {
     /// The fields of a mapping that has begun. A key that is no text goes unread, with its value.
-    fn mapping(&mut self, depth: usize) -> Option<Contents> {
-        let mut contents = Contents::default();
+    fn mapping(&mut self, depth: usize) -> Option<ReadFields> {
+        let mut contents = ReadFields::default();
         loop {
             let (event, span) = self.events.next()?;
             // The line of dashes is line 1.

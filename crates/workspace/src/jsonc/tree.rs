@@ -147,7 +147,7 @@ pub fn parse_jsonc(bytes: &[u8]) -> Result<Option<JsoncNode>, JsoncError> {
         return Err(JsoncError::of_syntax(text, &error));
     }
     let lines = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index + 1);
-    let tree = Tree { json: &blanked, line_starts: lines.collect(), start };
+    let tree = JsoncTree { json: &blanked, line_starts: lines.collect(), start };
     let root = skip_space(&blanked, 0);
     Ok(tree.node(root..root, root).map(|(node, _)| node))
 }
@@ -196,7 +196,7 @@ impl JsoncError {
 }
 
 /// Finds the values of a text that is known to be JSON.
-struct Tree<'j> {
+struct JsoncTree<'j> {
     json: &'j [u8],
     /// The places where all lines but the first begin.
     line_starts: Vec<usize>,
@@ -204,7 +204,7 @@ struct Tree<'j> {
     start: usize,
 }
 
-impl Tree<'_> {
+impl JsoncTree<'_> {
     /// The value that begins here, and its end in the JSON.
     fn node(&self, key: Range<usize>, from: usize) -> Option<(JsoncNode, usize)> {
         let (content, end) = match *self.json.get(from)? {

@@ -15,7 +15,7 @@ use crate::home::canonical_workspace;
 use crate::shared_lock::SharedLock;
 use crate::{Home, Patience, WorkspaceError};
 use markers::{Bases, is_free, is_owned, may_be_owned};
-use registry::Registry;
+use registry::ProjectRegistry;
 
 pub use slug::{ProjectId, project_hash};
 
@@ -110,7 +110,7 @@ impl Projects {
     /// [`WorkspaceError::NotAbsolute`], or what prevents reading the registry.
     pub fn look_up(&self, project: &Path) -> Result<LookUp, WorkspaceError> {
         let project = canonical_workspace(project)?;
-        let registry = Registry::load(&self.registry)?;
+        let registry = ProjectRegistry::load(&self.registry)?;
         let id = self.known(&registry, &project);
         Ok(LookUp { project, id, is_registry_sound: registry.is_sound() })
     }
@@ -129,7 +129,7 @@ impl Projects {
         let (from, to) = (canonical_workspace(from)?, canonical_workspace(to)?);
         let refused = |reason| Err(WorkspaceError::NotMoved { from: from.clone(), reason });
         let _lock = self.lock(patience)?;
-        let mut registry = Registry::load(&self.registry)?;
+        let mut registry = ProjectRegistry::load(&self.registry)?;
         if from.exists() {
             return refused("it is still there");
         }
@@ -161,7 +161,7 @@ impl Projects {
     /// # Errors
     /// Any error that prevents reading the registry.
     pub fn list(&self) -> Result<Vec<(PathBuf, ProjectId)>, WorkspaceError> {
-        let registry = Registry::load(&self.registry)?;
+        let registry = ProjectRegistry::load(&self.registry)?;
         Ok(registry.projects().map(|(path, id)| (path.to_path_buf(), id.clone())).collect())
     }
 
@@ -171,7 +171,7 @@ impl Projects {
 
     /// The id of a project about which nothing is to be done.
     fn settled(&self, project: &Path) -> Result<Option<ProjectId>, WorkspaceError> {
-        let registry = Registry::load(&self.registry)?;
+        let registry = ProjectRegistry::load(&self.registry)?;
         let id = registry.id_of(project).filter(|id| {
             registry.is_sound()
                 && self.bases.owners(id, project).iter().all(|owner| *owner == markers::Owner::This)
@@ -181,7 +181,7 @@ impl Projects {
     }
 
     /// The id that a project has already.
-    fn known(&self, registry: &Registry, project: &Path) -> Option<(ProjectId, Found)> {
+    fn known(&self, registry: &ProjectRegistry, project: &Path) -> Option<(ProjectId, Found)> {
         let registered = registry.id_of(project).filter(|id| may_be_owned(self.bases.owners(id, project)));
         match registered {
             Some(id) => Some((id.clone(), Found::Registered)),
@@ -201,7 +201,7 @@ impl Projects {
 
     fn identify_locked(&self, project: &Path, patience: Patience) -> Result<Identity, WorkspaceError> {
         let _lock = self.lock(patience)?;
-        let mut registry = Registry::load(&self.registry)?;
+        let mut registry = ProjectRegistry::load(&self.registry)?;
         let mut notes = Vec::new();
         let (id, found) = match self.known(&registry, project) {
             Some((id, found)) => {
@@ -232,7 +232,7 @@ impl Projects {
         Ok(Identity { id, project: project.to_path_buf(), found, notes })
     }
 
-    fn claim(&self, registry: &Registry, project: &Path) -> Result<ProjectId, WorkspaceError> {
+    fn claim(&self, registry: &ProjectRegistry, project: &Path) -> Result<ProjectId, WorkspaceError> {
         for id in ProjectId::candidates(project) {
             let is_free = !registry.is_taken(&id, project) && is_free(self.bases.owners(&id, project));
             if is_free && self.bases.claim(&id, project)? {
@@ -244,7 +244,7 @@ impl Projects {
 
     /// The best answer that needs no writing.
     fn identify_unsaved(&self, project: PathBuf, why: WorkspaceError) -> Result<Identity, WorkspaceError> {
-        let registry = Registry::load(&self.registry)?;
+        let registry = ProjectRegistry::load(&self.registry)?;
         let known = self.known(&registry, &project);
         let (id, found) = known.unwrap_or_else(|| (ProjectId::provisional(&project), Found::New));
         // Where the id is known already, nothing of importance was to be written.
@@ -255,7 +255,7 @@ impl Projects {
 }
 
 /// Registered projects of the same folder name whose folders are gone. That a folder is gone must be certain.
-fn perhaps_moved_from(registry: &Registry, project: &Path) -> impl Iterator<Item = PathBuf> {
+fn perhaps_moved_from(registry: &ProjectRegistry, project: &Path) -> impl Iterator<Item = PathBuf> {
     registry
         .projects()
         .map(|(path, _)| path)
