@@ -7,8 +7,8 @@ use longhaul_shell::{SimpleCommand, Unclear};
 use longhaul_workspace::{ProtectedFile, ProtectedFiles};
 
 use crate::caution::Caution;
-use crate::line::Line;
-use crate::matching::{Call, Match, Question, Situation, Whole};
+use crate::line::ParsedLine;
+use crate::matching::{Call, Match, RuleQuestion, Situation, Whole};
 use crate::programs::{OptionEffect, risky_options};
 use crate::protected::changed_by;
 use crate::rule::{Condition, Rule, Source, ToolPattern, Verdict};
@@ -138,7 +138,7 @@ impl Policy {
 
     /// Decides about a call. A command line is allowed only if every command in it is.
     pub fn decide(&self, call: &Call<'_>, situation: Situation) -> Ruling<'_> {
-        let line = call.command().map(Line::parse);
+        let line = call.command().map(ParsedLine::parse);
         let whole = Whole::new(*call);
         let mut rulings = questions(&whole, situation, line.as_ref()).map(|question| self.answer(&question));
         let first = rulings.next().expect("there is always a question");
@@ -146,7 +146,7 @@ impl Policy {
     }
 
     /// Decides about a single command or a call of another tool.
-    pub(crate) fn answer(&self, question: &Question<'_>) -> Ruling<'_> {
+    pub(crate) fn answer(&self, question: &RuleQuestion<'_>) -> Ruling<'_> {
         // A rule that forbids or asks, and would match if what cannot be told were so.
         let mut doubt = None;
         let mut denial = None;
@@ -203,7 +203,7 @@ impl Policy {
 
     /// The denial by the workspace, an extension, the user or the administrator that overrules what the user always allows,
     /// whatever either weighs.
-    pub(crate) fn denial(&self, question: &Question<'_>) -> Denial {
+    pub(crate) fn denial(&self, question: &RuleQuestion<'_>) -> Denial {
         let mut found = Denial::None;
         for rule in self.rules.iter().filter(|rule| rule.overrules_saved()) {
             match (question.match_rule(rule), found) {
@@ -231,12 +231,12 @@ pub(crate) enum Denial {
 pub(crate) fn questions<'a>(
     whole: &'a Whole<'a>,
     situation: Situation,
-    line: Option<&'a Line>,
-) -> impl Iterator<Item = Question<'a>> {
+    line: Option<&'a ParsedLine>,
+) -> impl Iterator<Item = RuleQuestion<'a>> {
     let commands = line.map(|line| line.commands().map(move |command| Some((line, command))));
     let none = commands.is_none().then_some(None);
     let commands = commands.into_iter().flatten().chain(none);
-    commands.map(move |command| Question::new(whole, situation, command))
+    commands.map(move |command| RuleQuestion::new(whole, situation, command))
 }
 
 /// The stricter of two rulings; if they are alike, the one about a file that grants rights, else the first.
@@ -247,9 +247,9 @@ fn stricter<'a>(first: Ruling<'a>, second: Ruling<'a>) -> Ruling<'a> {
 
 /// The caution against a command that a rule allows.
 fn caution(
-    question: &Question<'_>,
+    question: &RuleQuestion<'_>,
     rule: Option<&Rule>,
-    line: &Line,
+    line: &ParsedLine,
     command: &SimpleCommand,
 ) -> Option<Caution> {
     let Situation { mode, is_trusted, .. } = question.situation;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::caution::Caution;
 use crate::decide::{Decision, Denial, Policy, Ruling, questions};
-use crate::line::Line;
+use crate::line::ParsedLine;
 use crate::matching::{Call, Match, Mismatch, Situation, Wants, Whole};
 use crate::rule::Rule;
 
@@ -62,7 +62,7 @@ impl fmt::Display for Lost {
 impl Policy {
     /// Decides as [`Policy::decide`] does and says why.
     pub fn explain(&self, call: &Call<'_>, situation: Situation) -> Explanation<'_> {
-        let line = call.command().map(Line::parse);
+        let line = call.command().map(ParsedLine::parse);
         let whole = Whole::new(*call);
         let parts = questions(&whole, situation, line.as_ref()).map(|question| {
             let ruling = self.answer(&question);

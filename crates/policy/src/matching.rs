@@ -8,9 +8,9 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::caution::Caution;
-use crate::line::Line;
+use crate::line::ParsedLine;
 use crate::programs::{OptionEffect, is_runner, risky_options};
-use crate::rule::{Beginning, Condition, Rule, SHELL_TOOL, ToolPattern, Verdict};
+use crate::rule::{Condition, PrefixMatch, Rule, SHELL_TOOL, ToolPattern, Verdict};
 use crate::{ApprovalMode, stable_json};
 
 /// The tool that starts a sub-agent; the agent's name in its arguments counts as a tool's name, too.
@@ -176,11 +176,11 @@ impl<'a> Whole<'a> {
 }
 
 /// A call, or one command of it.
-pub(crate) struct Question<'a> {
+pub(crate) struct RuleQuestion<'a> {
     pub(crate) call: Call<'a>,
     pub(crate) situation: Situation,
     /// The command line and the command in it that this question is about.
-    pub(crate) command: Option<(&'a Line, &'a SimpleCommand)>,
+    pub(crate) command: Option<(&'a ParsedLine, &'a SimpleCommand)>,
     whole: &'a Whole<'a>,
     alone: OnceCell<Option<String>>,
 }
@@ -188,11 +188,11 @@ pub(crate) struct Question<'a> {
 /// The number of words that are looked through for names of programs.
 const MOST_MENTIONS: usize = 64;
 
-impl<'a> Question<'a> {
+impl<'a> RuleQuestion<'a> {
     pub(crate) fn new(
         whole: &'a Whole<'a>,
         situation: Situation,
-        command: Option<(&'a Line, &'a SimpleCommand)>,
+        command: Option<(&'a ParsedLine, &'a SimpleCommand)>,
     ) -> Self {
         Self { call: whole.call, situation, command, whole, alone: OnceCell::new() }
     }
@@ -265,7 +265,7 @@ impl<'a> Question<'a> {
             }
             Condition::Prefixes(prefixes) => prefixes.iter().any(|prefix| {
                 prefix.begins(&command.words)
-                    || is_strict && prefix.begins_anywhere(command) == Beginning::Yes
+                    || is_strict && prefix.begins_anywhere(command) == PrefixMatch::Yes
             }),
             Condition::Command(pattern) => {
                 pattern.is_match(&command.text)
@@ -301,7 +301,7 @@ impl<'a> Question<'a> {
         let begins = || match &rule.condition {
             Condition::Prefixes(prefixes) => {
                 let may_begin =
-                    |prefix: &crate::CommandPrefix| prefix.begins_anywhere(command) == Beginning::Maybe;
+                    |prefix: &crate::CommandPrefix| prefix.begins_anywhere(command) == PrefixMatch::Maybe;
                 prefixes.iter().any(may_begin).then_some(Caution::FilledArgument)
             }
             _ => None,

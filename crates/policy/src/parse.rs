@@ -77,7 +77,7 @@ struct File<'a> {
     problems: Vec<Problem>,
 }
 
-type Found<'a> = Spanned<DeValue<'a>>;
+type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 impl File<'_> {
     fn report(&mut self, at: Option<usize>, effect: Effect, reason: impl Into<String>) {
@@ -130,7 +130,7 @@ impl File<'_> {
         rules
     }
 
-    fn rule(&mut self, item: &Found<'_>) -> Option<Rule> {
+    fn rule(&mut self, item: &SpannedValue<'_>) -> Option<Rule> {
         let at = item.span().start;
         let DeValue::Table(table) = item.get_ref() else {
             self.report(Some(at), Effect::FileSkipped, "a rule must be a table");
@@ -138,7 +138,7 @@ impl File<'_> {
         };
         self.warn_of_unknown_fields(table);
         let before = self.problems.len();
-        let mut fields = Fields { table, at, file: self };
+        let mut fields = FieldReader { table, at, file: self };
         let tools = fields.tools();
         let server = fields.text("mcpName").map(|name| match name {
             "*" => ServerPattern::Any,
@@ -179,14 +179,14 @@ impl File<'_> {
 }
 
 /// The fields of one rule.
-struct Fields<'a, 'b, 'c> {
+struct FieldReader<'a, 'b, 'c> {
     table: &'a DeTable<'a>,
     at: usize,
     file: &'b mut File<'c>,
 }
 
-impl<'a> Fields<'a, '_, '_> {
-    fn get(&self, field: &str) -> Option<&'a Found<'a>> {
+impl<'a> FieldReader<'a, '_, '_> {
+    fn get(&self, field: &str) -> Option<&'a SpannedValue<'a>> {
         let other = FIELDS.iter().find(|(name, _)| *name == field).map(|(_, other)| *other);
         self.table.get(field).or_else(|| self.table.get(other?))
     }
@@ -224,7 +224,7 @@ impl<'a> Fields<'a, '_, '_> {
     /// A string, or several in a list, each with its place.
     fn texts(&mut self, field: &str) -> Vec<(&'a str, usize)> {
         let Some(found) = self.get(field) else { return Vec::new() };
-        let one = |found: &'a Found<'a>| match found.get_ref() {
+        let one = |found: &'a SpannedValue<'a>| match found.get_ref() {
             DeValue::String(text) => Some((&**text, found.span().start)),
             _ => None,
         };

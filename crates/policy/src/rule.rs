@@ -200,7 +200,7 @@ pub struct CommandPrefix {
 
 /// The answer to whether a command begins with a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beginning {
+pub(crate) enum PrefixMatch {
     Yes,
     No,
     /// That depends on words that are only known when the line runs, or on options in between.
@@ -234,16 +234,16 @@ impl CommandPrefix {
 
     /// Matches the prefix against a command more widely: behind variables that are set, with the program's folder, with options
     /// before a sub-command, or where words are filled in later.
-    pub(crate) fn begins_anywhere(&self, command: &SimpleCommand) -> Beginning {
+    pub(crate) fn begins_anywhere(&self, command: &SimpleCommand) -> PrefixMatch {
         if self.begins(&command.words) {
-            return Beginning::Yes;
+            return PrefixMatch::Yes;
         }
-        let Some((program, words)) = command.bare().split_first() else { return Beginning::No };
-        let [first, more @ ..] = self.words.as_slice() else { return Beginning::No };
+        let Some((program, words)) = command.bare().split_first() else { return PrefixMatch::No };
+        let [first, more @ ..] = self.words.as_slice() else { return PrefixMatch::No };
         // Some file systems do not tell capitals from small letters.
         let is_named = |name: &str| name.eq_ignore_ascii_case(&first.text);
         if !is_named(&program.text) && !is_named(program.file_name()) {
-            return Beginning::No;
+            return PrefixMatch::No;
         }
         for (index, own) in more.iter().enumerate() {
             match words.get(index) {
@@ -253,15 +253,15 @@ impl CommandPrefix {
                 {
                     let may_follow = |word: &ShellWord| !word.is_literal() || word.text == own.text;
                     let may_follow = command.is_open_ended || words[index..].iter().any(may_follow);
-                    return if may_follow { Beginning::Maybe } else { Beginning::No };
+                    return if may_follow { PrefixMatch::Maybe } else { PrefixMatch::No };
                 }
-                Some(word) if word.is_literal() => return Beginning::No,
-                Some(_) => return Beginning::Maybe,
-                None if command.is_open_ended => return Beginning::Maybe,
-                None => return Beginning::No,
+                Some(word) if word.is_literal() => return PrefixMatch::No,
+                Some(_) => return PrefixMatch::Maybe,
+                None if command.is_open_ended => return PrefixMatch::Maybe,
+                None => return PrefixMatch::No,
             }
         }
-        Beginning::Yes
+        PrefixMatch::Yes
     }
 }
 
