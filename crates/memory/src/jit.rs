@@ -6,7 +6,7 @@ use longhaul_workspace::{IgnoreRules, canonical_workspace};
 
 use crate::bounds::Bounds;
 use crate::discover::{ceiling, owner, upward};
-use crate::identity::Identity;
+use crate::identity::FileIdentity;
 use crate::load::Loading;
 use crate::loaded::{Memory, MemoryFile, SkipReason, Skipped};
 use crate::places::Places;
@@ -123,7 +123,7 @@ impl JustInTime {
         let found = upward(start, &folder.ceiling, &self.settings.names, self.home.as_deref());
         let mut candidates = Vec::new();
         for file in found {
-            let identity = Identity::of(&file);
+            let identity = FileIdentity::of(&file);
             let tier = if folder.real.starts_with(owner(&file)) { Tier::Project } else { Tier::SubDirectory };
             // People know the folder by the name they gave it.
             let named =

@@ -7,7 +7,7 @@ use longhaul_conversation::TokenCount;
 
 use crate::discover::owner;
 use crate::estimate::estimate_tokens;
-use crate::identity::Seen;
+use crate::identity::SeenFiles;
 use crate::imports::Import;
 use crate::places::Instructions;
 use crate::read::Source;
@@ -24,7 +24,7 @@ pub struct Memory {
     pub skipped: Vec<Skipped>,
     /// Notices about the search itself.
     pub notices: Vec<Notice>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: SeenFiles,
 }
 
 impl Memory {

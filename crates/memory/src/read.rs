@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use longhaul_workspace::open_without_links;
 
-use crate::identity::Identity;
+use crate::identity::FileIdentity;
 
 /// No memory file and no import is larger than this.
 pub(crate) const LARGEST: u64 = 1 << 20;
@@ -17,7 +17,7 @@ pub(crate) const LARGEST: u64 = 1 << 20;
 pub(crate) struct ReadFile {
     pub(crate) text: String,
     pub(crate) source: Source,
-    pub(crate) identity: Identity,
+    pub(crate) identity: FileIdentity,
 }
 
 /// A file as it was when it was read.
@@ -55,7 +55,7 @@ pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
         modified: found.modified().ok(),
         hash: *blake3::hash(&bytes).as_bytes(),
     };
-    let identity = Identity::from_metadata(path, &found);
+    let identity = FileIdentity::from_metadata(path, &found);
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),

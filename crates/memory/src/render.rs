@@ -50,9 +50,9 @@ pub struct RenderOptions<'a> {
 /// everything. Project memory stays out otherwise, so that reloading it leaves the prompt as it was.
 pub fn render_system(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
     let mut rendered = Rendered::default();
-    let mut tiers = vec![Section::Global, Section::Private];
+    let mut tiers = vec![MemorySection::Global, MemorySection::Private];
     if options.settings.discovery != Discovery::Tiered {
-        tiers.extend([Section::Extension, Section::Project]);
+        tiers.extend([MemorySection::Extension, MemorySection::Project]);
     }
     let body = loaded_context(memory, &tiers, options, &mut rendered.left_out);
     if !body.is_empty() || memory.files.iter().any(|file| !file.text.is_empty()) || has_instructions(memory) {
@@ -68,7 +68,7 @@ pub fn render_system(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
 pub fn render_first_message(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
     let mut rendered = Rendered::default();
     if options.settings.discovery == Discovery::Tiered {
-        let tiers = [Section::Extension, Section::Project];
+        let tiers = [MemorySection::Extension, MemorySection::Project];
         rendered.text = loaded_context(memory, &tiers, options, &mut rendered.left_out);
     }
     rendered
@@ -140,7 +140,7 @@ pub(crate) fn gone_note() -> &'static str {
 
 /// All of memory as people read it: one section for each tier that says anything.
 pub fn flatten(memory: &Memory, workspace: Option<&Path>, settings: &MemorySettings) -> String {
-    let sections = Section::ALL.into_iter().filter_map(|section| {
+    let sections = MemorySection::ALL.into_iter().filter_map(|section| {
         let blocks = memory
             .files_of(section.tiers())
             .map(|file| block(&file.path, &file.text, workspace, settings))
@@ -153,20 +153,20 @@ pub fn flatten(memory: &Memory, workspace: Option<&Path>, settings: &MemorySetti
 
 /// The files that do not fit into the budgets of their tiers.
 pub(crate) fn find_left_out(memory: &Memory, settings: &MemorySettings) -> Vec<LeftOut> {
-    let sections = Section::ALL.into_iter();
+    let sections = MemorySection::ALL.into_iter();
     sections.flat_map(|section| section.fit(memory, settings).1.left_out).collect()
 }
 
 /// A part of memory that has tags of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Section {
+enum MemorySection {
     Global,
     Private,
     Extension,
     Project,
 }
 
-impl Section {
+impl MemorySection {
     const ALL: [Self; 4] = [Self::Global, Self::Private, Self::Extension, Self::Project];
 
     fn tiers(self) -> &'static [Tier] {
@@ -227,7 +227,7 @@ fn precedence(settings: &MemorySettings) -> String {
 /// The tags with what these sections say in them; nothing if they say nothing.
 fn loaded_context(
     memory: &Memory,
-    sections: &[Section],
+    sections: &[MemorySection],
     options: &RenderOptions<'_>,
     left_out: &mut Vec<LeftOut>,
 ) -> String {
@@ -241,7 +241,7 @@ fn loaded_context(
 }
 
 fn render_section(
-    section: Section,
+    section: MemorySection,
     memory: &Memory,
     options: &RenderOptions<'_>,
     left_out: &mut Vec<LeftOut>,
@@ -257,7 +257,7 @@ fn render_section(
         return None;
     }
     let text = match section {
-        Section::Private => format!(
+        MemorySection::Private => format!(
             "--- Private project memory: the user's own, not part of the repository ---\n{text}\n--- End of private project memory ---"
         ),
         _ => text,

@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Parser, Tag};
 
 /// A word that may be an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token<'a> {
+pub(super) struct ImportToken<'a> {
     /// The path, without the `@`.
     pub(super) written: &'a str,
     /// The place in the text, with the `@`.
@@ -27,7 +27,7 @@ const EXTENSIONS: &[&str] = &[
 
 /// The words that may be imports, in order: an `@` at the start or behind white space, and what follows up to the next
 /// white space if that begins like a path. What stands in code is none.
-pub(super) fn find_tokens(text: &str) -> Vec<Token<'_>> {
+pub(super) fn find_tokens(text: &str) -> Vec<ImportToken<'_>> {
     let mut tokens = Vec::new();
     let mut line = 1;
     let mut counted = 0;
@@ -44,7 +44,7 @@ pub(super) fn find_tokens(text: &str) -> Vec<Token<'_>> {
         }
         line += text[counted..at].bytes().filter(|byte| *byte == b'\n').count();
         counted = at;
-        tokens.push(Token { written, range: at..at + 1 + written.len(), line });
+        tokens.push(ImportToken { written, range: at..at + 1 + written.len(), line });
     }
     if !tokens.is_empty() {
         let code = code_regions(text);
