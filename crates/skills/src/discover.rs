@@ -330,12 +330,12 @@ mod tests {
         }
     }
 
-    struct Desk {
+    struct Fixture {
         root: tempfile::TempDir,
         places: SkillPlaces,
     }
 
-    impl Desk {
+    impl Fixture {
         fn new() -> Self {
             let root = tempfile::tempdir().unwrap();
             let folder = |tier: SkillTier| SkillFolder { tier, path: root.path().join(tier.name()) };
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn later_tiers_take_the_place_of_earlier_ones() {
         let tiers = ["extension", "user", "user_shared", "workspace", "workspace_shared"];
-        let mut desk = Desk::new();
+        let mut desk = Fixture::new();
         desk.check(&SkillSettings::default(), &["review builtin"]);
         for (number, tier) in tiers.into_iter().enumerate() {
             desk = desk.skill(&format!("{tier}/any"), "Review");
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn one_level_is_looked_into() {
-        let desk = Desk::new()
+        let desk = Fixture::new()
             .skill("user", "root")
             .skill("user/a", "a")
             .skill("user/a/deep", "deep")
@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn an_untrusted_workspace_offers_nothing() {
         let mut desk =
-            Desk::new().skill("workspace/a", "a").skill("workspace_shared/b", "b").skill("user/c", "c");
+            Fixture::new().skill("workspace/a", "a").skill("workspace_shared/b", "b").skill("user/c", "c");
         desk.places.is_trusted = false;
         let skills = desk.check(&SkillSettings::default(), &["c user", "review builtin"]);
         assert_eq!(skills.untrusted.len(), 2);
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn skills_can_be_switched_off() {
-        let desk = Desk::new().skill("user/a", "Alpha").skill("user/b", "beta");
+        let desk = Fixture::new().skill("user/a", "Alpha").skill("user/b", "beta");
         let off =
             SkillSettings { disabled: vec!["ALPHA ".into(), "nobody".into()], ..SkillSettings::default() };
         desk.check(&off, &["Alpha user off", "beta user", "review builtin"]);
@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn what_is_no_skill_is_told() {
-        let desk = Desk::new()
+        let desk = Fixture::new()
             .with("user/a/SKILL.md", "# nothing")
             .with("user/b/SKILL.md", "---\nname: b\n---\n")
             .with("user/c/SKILL.md/file", "")
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_two_tiers_share_counts_once() {
-        let mut desk = Desk::new().skill("user/a", "a");
+        let mut desk = Fixture::new().skill("user/a", "a");
         desk.places.folders[1].path = desk.root.path().join("user/../user");
         desk.places.is_trusted = false;
         let skills = desk.check(&SkillSettings::default(), &["a user", "review builtin"]);
@@ -454,7 +454,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_are_followed_and_broken_ones_told() {
-        let desk = Desk::new().skill("elsewhere/a", "a").skill("user/b", "b");
+        let desk = Fixture::new().skill("elsewhere/a", "a").skill("user/b", "b");
         std::os::unix::fs::symlink(desk.root.path().join("elsewhere/a"), desk.root.path().join("user/a"))
             .unwrap();
         std::fs::create_dir(desk.root.path().join("user/c")).unwrap();

@@ -28,7 +28,7 @@ const KEPT: usize = 20;
 /// The subject of patches, by the name of the folder in which they wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Subject {
+pub(super) enum PatchSubject {
     Private,
     Global,
     Skill,
@@ -37,7 +37,7 @@ pub(super) enum Subject {
 /// The progress of an acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Stage {
+enum AcceptanceStage {
     Begun,
     Done,
     Undoing,
@@ -50,16 +50,16 @@ enum Stage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Acceptance {
     act: String,
-    subject: Subject,
+    subject: PatchSubject,
     at: String,
-    stage: Stage,
-    patches: Vec<Applied>,
-    files: Vec<Written>,
+    stage: AcceptanceStage,
+    patches: Vec<JournalEntry>,
+    files: Vec<WrittenFile>,
 }
 
 /// A patch that was applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Applied {
+pub(super) struct JournalEntry {
     /// The name of its file in the inbox.
     pub(super) name: String,
     pub(super) text: String,
@@ -69,7 +69,7 @@ pub(super) struct Applied {
 
 /// A file that is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Written {
+struct WrittenFile {
     path: PathBuf,
     before: Option<String>,
     after: Option<String>,
@@ -88,20 +88,20 @@ impl Inbox {
     /// Applies patches together: all of their files are written, or none.
     pub(super) fn apply(
         &self,
-        subject: Subject,
-        patches: Vec<Applied>,
+        subject: PatchSubject,
+        patches: Vec<JournalEntry>,
         writes: &[PlannedWrite],
         at: Timestamp,
     ) -> Result<(), SkillError> {
         let changes = writes.iter().filter(|write| write.before.as_ref() != Some(&write.after));
-        let files = changes.map(|write| Written {
+        let files = changes.map(|write| WrittenFile {
             path: write.path.clone(),
             before: write.before.clone(),
             after: Some(write.after.clone()),
         });
         let (act, at, files) = (ACT.to_string(), at.to_string(), files.collect());
         let mut history = self.read_history();
-        let acceptance = Acceptance { act, subject, at, stage: Stage::Begun, patches, files };
+        let acceptance = Acceptance { act, subject, at, stage: AcceptanceStage::Begun, patches, files };
         history.push(as_json(&acceptance));
         forget_old(&mut history);
         self.write_history(&history)?;
@@ -151,9 +151,9 @@ impl Inbox {
 
     /// The index in the history of the acceptance that `undo` would take back: the last one that changed something, if it is not
     /// too long ago.
-    pub(super) fn last_applied(history: &[Value], is_meant: impl Fn(Subject) -> bool) -> Option<usize> {
+    pub(super) fn last_applied(history: &[Value], is_meant: impl Fn(PatchSubject) -> bool) -> Option<usize> {
         let is_it = |entry: Acceptance| {
-            entry.stage == Stage::Done && is_meant(entry.subject) && !entry.files.is_empty()
+            entry.stage == AcceptanceStage::Done && is_meant(entry.subject) && !entry.files.is_empty()
         };
         history.iter().rposition(|entry| acceptance(entry).is_some_and(is_it))
     }
@@ -168,7 +168,7 @@ impl Inbox {
                 return Err(not_undone(format!("{shown} was changed since")));
             }
         }
-        entry.stage = Stage::Undoing;
+        entry.stage = AcceptanceStage::Undoing;
         history[place] = as_json(&entry);
         self.write_history(&history)?;
         let restored = entry.files.iter().map(|file| file.path.clone()).collect();
@@ -184,8 +184,8 @@ impl Inbox {
         place: usize,
         mut entry: Acceptance,
     ) -> Result<(), SkillError> {
-        let is_undo = entry.stage == Stage::Undoing;
-        let moves: Vec<Move<'_>> = entry.files.iter().map(|file| Move::of(file, is_undo)).collect();
+        let is_undo = entry.stage == AcceptanceStage::Undoing;
+        let moves: Vec<FileMove<'_>> = entry.files.iter().map(|file| FileMove::of(file, is_undo)).collect();
         let written = match self.write_all(&moves) {
             Err(Stopped::Killed(error)) => return Err(error),
             Err(Stopped::Failed(error)) => Err(error),
@@ -201,9 +201,9 @@ impl Inbox {
             }
         };
         entry.stage = match (is_undo, written.is_ok()) {
-            (false, true) | (true, false) => Stage::Done,
-            (true, true) => Stage::Undone,
-            (false, false) => Stage::Abandoned,
+            (false, true) | (true, false) => AcceptanceStage::Done,
+            (true, true) => AcceptanceStage::Undone,
+            (false, false) => AcceptanceStage::Abandoned,
         };
         let open = std::mem::replace(&mut history[place], as_json(&entry));
         self.write_history(history).inspect_err(|_| history[place] = open)?;
@@ -212,7 +212,7 @@ impl Inbox {
 
     /// Writes every file that is not written yet. Where one cannot be, or holds something else by now, those that are written
     /// get back what they held.
-    fn write_all(&self, moves: &[Move<'_>]) -> Result<(), Stopped> {
+    fn write_all(&self, moves: &[FileMove<'_>]) -> Result<(), Stopped> {
         let failed = match self.try_write_all(moves) {
             Err(Stopped::Failed(error)) => error,
             ended => return ended,
@@ -227,7 +227,7 @@ impl Inbox {
         Err(Stopped::Failed(failed))
     }
 
-    fn try_write_all(&self, moves: &[Move<'_>]) -> Result<(), Stopped> {
+    fn try_write_all(&self, moves: &[FileMove<'_>]) -> Result<(), Stopped> {
         for step in moves {
             let now = read_target(step.path).map_err(Stopped::Failed)?;
             if now.as_deref() != step.from && now.as_deref() != step.to {
@@ -245,7 +245,7 @@ impl Inbox {
     }
 
     /// Takes a patch out of the inbox, unless another one has its place by now.
-    fn remove(&self, subject: Subject, patch: &Applied) -> Result<(), SkillError> {
+    fn remove(&self, subject: PatchSubject, patch: &JournalEntry) -> Result<(), SkillError> {
         let file = self.place_of(subject).join(&patch.name);
         if read_text(&file).is_ok_and(|text| text.as_deref() == Ok(&patch.text)) {
             self.fuse.burn()?;
@@ -257,7 +257,7 @@ impl Inbox {
     }
 
     /// Lets a patch wait again; under another name where its own is taken.
-    fn put_back(&self, subject: Subject, patch: &Applied) -> Result<(), SkillError> {
+    fn put_back(&self, subject: PatchSubject, patch: &JournalEntry) -> Result<(), SkillError> {
         let folder = self.place_of(subject);
         let stem = patch.name.strip_suffix(".patch").unwrap_or(&patch.name);
         let numbered = (2..).map(|number| format!("{stem}-{number}.patch"));
@@ -281,20 +281,20 @@ impl Inbox {
     }
 
     /// The folder in which patches of this kind wait.
-    pub(super) fn place_of(&self, subject: Subject) -> PathBuf {
+    pub(super) fn place_of(&self, subject: PatchSubject) -> PathBuf {
         match subject {
-            Subject::Private => self.folder.join("private"),
-            Subject::Global => self.folder.join("global"),
-            Subject::Skill => self.skills.clone(),
+            PatchSubject::Private => self.folder.join("private"),
+            PatchSubject::Global => self.folder.join("global"),
+            PatchSubject::Skill => self.skills.clone(),
         }
     }
 
     /// The file in which it is noted where a patch comes from.
-    pub(super) fn evidence_beside(&self, subject: Subject, name: &str) -> PathBuf {
+    pub(super) fn evidence_beside(&self, subject: PatchSubject, name: &str) -> PathBuf {
         let kind = match subject {
-            Subject::Private => "private",
-            Subject::Global => "global",
-            Subject::Skill => "updates",
+            PatchSubject::Private => "private",
+            PatchSubject::Global => "global",
+            PatchSubject::Skill => "updates",
         };
         self.evidence.join(kind).join(format!("{}.json", name.strip_suffix(".patch").unwrap_or(name)))
     }
@@ -311,14 +311,14 @@ enum Stopped {
 }
 
 /// The change to a file.
-struct Move<'a> {
+struct FileMove<'a> {
     path: &'a Path,
     from: Option<&'a str>,
     to: Option<&'a str>,
 }
 
-impl<'a> Move<'a> {
-    fn of(file: &'a Written, is_undo: bool) -> Self {
+impl<'a> FileMove<'a> {
+    fn of(file: &'a WrittenFile, is_undo: bool) -> Self {
         let (before, after) = (file.before.as_deref(), file.after.as_deref());
         let (from, to) = if is_undo { (after, before) } else { (before, after) };
         Self { path: &file.path, from, to }
@@ -327,7 +327,7 @@ impl<'a> Move<'a> {
 
 impl Acceptance {
     fn is_open(&self) -> bool {
-        matches!(self.stage, Stage::Begun | Stage::Undoing)
+        matches!(self.stage, AcceptanceStage::Begun | AcceptanceStage::Undoing)
     }
 }
 

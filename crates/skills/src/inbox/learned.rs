@@ -9,7 +9,7 @@ use longhaul_conversation::Timestamp;
 use longhaul_workspace::{create_private_folder, write_private_atomically};
 use serde_json::{Value, json};
 
-use super::journal::Subject;
+use super::journal::PatchSubject;
 use super::{Inbox, MemoryKind};
 use crate::discover::SKILL_FILE;
 use crate::patch::whole_file_patch;
@@ -138,7 +138,7 @@ impl Inbox {
             .ok_or_else(|| refused("it changes nothing".to_string()))?;
         plan_patch(&parse_patch(&text)?, targets)?;
         let name = format!("{}.patch", skill.name());
-        let beside = self.evidence_beside(Subject::Skill, &name);
+        let beside = self.evidence_beside(PatchSubject::Skill, &name);
         self.write(&beside, &json!({"at": at.to_string(), "evidence": evidence}))?;
         self.fuse.burn()?;
         Ok(write_private_atomically(&self.skills.join(name), text.as_bytes())?)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::Timestamp;
 use serde_json::{Value, json};
 
-use super::journal::{Applied, Subject};
+use super::journal::{JournalEntry, PatchSubject};
 use super::{Inbox, read_json};
 use crate::discover::is_passed_over;
 use crate::patch::recount;
@@ -67,7 +67,7 @@ impl Inbox {
             let plan = parse_patch(&text).and_then(|patch| plan_patch(&patch, targets));
             plan.map_err(|error| error.to_string())
         });
-        let noted = read_json(&self.evidence_beside(Subject::Skill, &name));
+        let noted = read_json(&self.evidence_beside(PatchSubject::Skill, &name));
         let written = || {
             let since = file.metadata().ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
             i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
@@ -97,9 +97,9 @@ impl Inbox {
         let plan =
             waiting.plan.map_err(|reason| SkillError::NotAcceptable { name: name.to_string(), reason })?;
         let file = format!("{}{END}", waiting.name);
-        let evidence = read_json(&self.evidence_beside(Subject::Skill, &file));
-        let patch = Applied { name: file, text: waiting.text, evidence };
-        self.apply(Subject::Skill, vec![patch], &plan, at)?;
+        let evidence = read_json(&self.evidence_beside(PatchSubject::Skill, &file));
+        let patch = JournalEntry { name: file, text: waiting.text, evidence };
+        self.apply(PatchSubject::Skill, vec![patch], &plan, at)?;
         changed.extend(plan.into_iter().map(|write| write.path));
         Ok(changed)
     }
@@ -118,7 +118,7 @@ impl Inbox {
         self.note(note)?;
         self.fuse.burn()?;
         fs::remove_file(&waiting.file).map_err(SkillError::files("remove", &waiting.file))?;
-        let _ = fs::remove_file(self.evidence_beside(Subject::Skill, &waiting.name));
+        let _ = fs::remove_file(self.evidence_beside(PatchSubject::Skill, &waiting.name));
         Ok(())
     }
 

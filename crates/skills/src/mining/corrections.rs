@@ -16,7 +16,7 @@ const ALIKE: usize = 50;
 const FEWEST_WORDS: usize = 2;
 
 /// Corrections that are alike.
-struct Group {
+struct CorrectionGroup {
     /// The telling words of the first.
     words: BTreeSet<String>,
     /// The evidence and the words of each.
@@ -24,7 +24,7 @@ struct Group {
 }
 
 pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<CorrectionGroup> = Vec::new();
     for session in sessions {
         for step in &session.steps {
             let Deed::Said(text) = &step.deed else { continue };
@@ -32,11 +32,11 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
             let evidence = Evidence { session: session.id.clone(), marks: vec![step.mark], asked: None };
             match groups.iter_mut().find(|group| is_alike(&group.words, &words)) {
                 Some(group) => group.seen.push((evidence, text.clone())),
-                None => groups.push(Group { words, seen: vec![(evidence, text.clone())] }),
+                None => groups.push(CorrectionGroup { words, seen: vec![(evidence, text.clone())] }),
             }
         }
     }
-    let candidate = |Group { seen, .. }: Group| {
+    let candidate = |CorrectionGroup { seen, .. }: CorrectionGroup| {
         let words = seen.last().map(|(_, words)| words.trim().to_string()).unwrap_or_default();
         let evidence: Vec<Evidence> = seen.into_iter().map(|(evidence, _)| evidence).collect();
         let score = score(20, &evidence);

@@ -21,7 +21,7 @@ pub enum Remedy {
 }
 
 /// A command that failed and has not passed since.
-struct Open {
+struct OpenFailure {
     command: String,
     mark: Ordinal,
     error: Option<String>,
@@ -51,8 +51,8 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
 }
 
 /// The failures of a session that were repaired, each with the message in which the command passed.
-fn repaired(session: &SessionDigest) -> Vec<(Open, Ordinal)> {
-    let mut open: Vec<Open> = Vec::new();
+fn repaired(session: &SessionDigest) -> Vec<(OpenFailure, Ordinal)> {
+    let mut open: Vec<OpenFailure> = Vec::new();
     let mut repaired = Vec::new();
     for step in &session.steps {
         match &step.deed {
@@ -64,7 +64,7 @@ fn repaired(session: &SessionDigest) -> Vec<(Open, Ordinal)> {
                     match (ending, place) {
                         (Ending::Failed, None) => {
                             let error = error.clone();
-                            open.push(Open { command, mark: step.mark, error, remedies: Vec::new() });
+                            open.push(OpenFailure { command, mark: step.mark, error, remedies: Vec::new() });
                         }
                         (Ending::Failed, Some(place)) => {
                             // What was done so far did not help.
@@ -86,7 +86,7 @@ fn repaired(session: &SessionDigest) -> Vec<(Open, Ordinal)> {
     repaired
 }
 
-fn note(open: &mut [Open], remedy: &Remedy, mark: Ordinal) {
+fn note(open: &mut [OpenFailure], remedy: &Remedy, mark: Ordinal) {
     for open in open {
         if !open.remedies.iter().any(|(known, _)| known == remedy) {
             open.remedies.push((remedy.clone(), mark));

@@ -12,7 +12,7 @@ const SHORTEST: usize = 2;
 const LONGEST: usize = 8;
 
 /// One command of a session.
-struct Ran {
+struct RanCommand {
     command: String,
     mark: Ordinal,
     is_check: bool,
@@ -21,7 +21,7 @@ struct Ran {
 }
 
 pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
-    let runs: Vec<Vec<Ran>> = sessions.iter().map(runs_of).collect();
+    let runs: Vec<Vec<RanCommand>> = sessions.iter().map(runs_of).collect();
     // Each run of commands with where it begins: session and place.
     let mut seen: BTreeMap<Vec<&str>, Vec<(usize, usize)>> = BTreeMap::new();
     for (session, runs) in runs.iter().enumerate() {
@@ -72,7 +72,7 @@ fn candidate(
     commands: &[&str],
     places: &[(usize, usize)],
     sessions: &[SessionDigest],
-    runs: &[Vec<Ran>],
+    runs: &[Vec<RanCommand>],
 ) -> Candidate {
     let evidence: Vec<Evidence> = places
         .iter()
@@ -102,8 +102,8 @@ fn candidate(
 }
 
 /// The commands of a session that did something and did not fail; the same one twice in a row counts once.
-fn runs_of(session: &SessionDigest) -> Vec<Ran> {
-    let mut runs: Vec<Ran> = Vec::new();
+fn runs_of(session: &SessionDigest) -> Vec<RanCommand> {
+    let mut runs: Vec<RanCommand> = Vec::new();
     let mut asked = None;
     for (place, step) in session.steps.iter().enumerate() {
         match &step.deed {
@@ -114,7 +114,7 @@ fn runs_of(session: &SessionDigest) -> Vec<Ran> {
                 let is_check = *purpose == Purpose::Check && *ending == Ending::Passed;
                 for command in normalise(command) {
                     if runs.last().is_none_or(|last| last.command != command) {
-                        runs.push(Ran { command, mark: step.mark, is_check, asked });
+                        runs.push(RanCommand { command, mark: step.mark, is_check, asked });
                     }
                 }
             }
