@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use longhaul_conversation::{Body, Change, Extra, Message, MessageId, Output, Part, Vendor, grouped};
-use longhaul_redact::{Finding, Kind, MARK, find_secrets, has_secret, redact};
+use longhaul_redact::{MARK, SecretFinding, SecretKind, find_secrets, has_secret, redact};
 use longhaul_session::Session;
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ struct Place {
     found: Counts,
 }
 
-type Counts = BTreeMap<Kind, usize>;
+type Counts = BTreeMap<SecretKind, usize>;
 
 impl Redaction {
     /// Takes the secrets out of a change, before it is carried out.
@@ -173,7 +173,7 @@ fn add(counts: &mut Counts, more: Counts) {
     }
 }
 
-fn counted(findings: &[Finding]) -> Counts {
+fn counted(findings: &[SecretFinding]) -> Counts {
     let mut counts = Counts::new();
     for finding in findings {
         *counts.entry(finding.kind).or_default() += 1;

@@ -7,7 +7,7 @@ use longhaul_conversation::TokenCount;
 use crate::estimate::estimate_tokens;
 use crate::loaded::MemoryFile;
 use crate::neutralise::label;
-use crate::tier::Tier;
+use crate::tier::MemoryTier;
 
 /// The text of each file that fits, and the files that do not.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct LeftOut {
     /// The path.
     pub path: PathBuf,
     /// The tier.
-    pub tier: Tier,
+    pub tier: MemoryTier,
     /// The size.
     pub tokens: TokenCount,
     /// The size of the part that is kept.
@@ -112,7 +112,7 @@ mod tests {
     fn files(sizes: &[usize]) -> Vec<MemoryFile> {
         let file = |(number, size): (usize, &usize)| MemoryFile {
             path: format!("/w/{number}.md").into(),
-            tier: Tier::Project,
+            tier: MemoryTier::Project,
             text: vec!["x".repeat(39); size / 10].join("\n"),
             imports: Vec::new(),
             sources: Vec::new(),

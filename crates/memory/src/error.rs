@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_redact::Kind;
+use longhaul_redact::SecretKind;
 use longhaul_workspace::WorkspaceError;
 
 /// An error that keeps a fact from being saved.
@@ -15,7 +15,7 @@ pub enum MemoryError {
     #[error("the fact holds a secret ({}), and secrets are not remembered", kind.name())]
     Secret {
         /// The kind of secret.
-        kind: Kind,
+        kind: SecretKind,
     },
     /// There is no place for memory of this scope. The caller chooses another scope.
     #[error("there is no place for {scope} memory")]

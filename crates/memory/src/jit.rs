@@ -8,11 +8,11 @@ use crate::bounds::Bounds;
 use crate::discover::{ceiling, owner, upward};
 use crate::identity::FileIdentity;
 use crate::load::Loading;
-use crate::loaded::{Memory, MemoryFile, SkipReason, Skipped};
+use crate::loaded::{Memory, MemoryFile, SkipReason, SkippedFile};
 use crate::places::Places;
 use crate::render::render_block;
 use crate::settings::{Discovery, ImportFormat, MemorySettings};
-use crate::tier::Tier;
+use crate::tier::MemoryTier;
 
 /// Memory files that come in when a tool touches their folder: those so far, and the places of more.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct JustInTime {
     bounds: Bounds,
     memory: Memory,
     /// Links that lead out and were not read, each once.
-    links_out: Vec<Skipped>,
+    links_out: Vec<SkippedFile>,
 }
 
 /// A folder whose files count.
@@ -44,7 +44,7 @@ pub struct Discovered {
     /// The files, from the outermost folder inwards.
     pub files: Vec<MemoryFile>,
     /// Those that do not count, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 impl JustInTime {
@@ -98,7 +98,7 @@ impl JustInTime {
     }
 
     /// The memory files that are links out of the project and were not read, each once.
-    pub fn links_out(&self) -> &[Skipped] {
+    pub fn links_out(&self) -> &[SkippedFile] {
         &self.links_out
     }
 
@@ -124,7 +124,11 @@ impl JustInTime {
         let mut candidates = Vec::new();
         for file in found {
             let identity = FileIdentity::of(&file);
-            let tier = if folder.real.starts_with(owner(&file)) { Tier::Project } else { Tier::SubDirectory };
+            let tier = if folder.real.starts_with(owner(&file)) {
+                MemoryTier::Project
+            } else {
+                MemoryTier::SubDirectory
+            };
             // People know the folder by the name they gave it.
             let named =
                 file.strip_prefix(&folder.real).map_or(file.clone(), |inside| folder.given.join(inside));
@@ -132,10 +136,10 @@ impl JustInTime {
                 // What came in under this very name is no news.
                 if first != named && first != file {
                     let reason = SkipReason::Duplicate { of: first.to_path_buf() };
-                    self.memory.skipped.push(Skipped { path: named, tier, reason });
+                    self.memory.skipped.push(SkippedFile { path: named, tier, reason });
                 }
             } else if folder.rules.hidden_by(&file, false).is_some() {
-                self.memory.skipped.push(Skipped { path: named, tier, reason: SkipReason::Ignored });
+                self.memory.skipped.push(SkippedFile { path: named, tier, reason: SkipReason::Ignored });
             } else {
                 candidates.push((tier, named));
             }

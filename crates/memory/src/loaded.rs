@@ -10,8 +10,8 @@ use crate::estimate::estimate_tokens;
 use crate::identity::SeenFiles;
 use crate::imports::Import;
 use crate::places::Instructions;
-use crate::read::Source;
-use crate::tier::Tier;
+use crate::read::SourceFile;
+use crate::tier::MemoryTier;
 
 /// Memory as it was loaded.
 #[derive(Clone, Debug, Default)]
@@ -21,15 +21,15 @@ pub struct Memory {
     /// The instructions of tool servers, if the workspace is trusted.
     pub instructions: Vec<Instructions>,
     /// The files that do not count, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// Notices about the search itself.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<SearchNotice>,
     pub(crate) seen: SeenFiles,
 }
 
 impl Memory {
     /// The files of these tiers that say anything, in order.
-    pub fn files_of(&self, tiers: &[Tier]) -> impl Iterator<Item = &MemoryFile> {
+    pub fn files_of(&self, tiers: &[MemoryTier]) -> impl Iterator<Item = &MemoryFile> {
         self.files.iter().filter(move |file| tiers.contains(&file.tier))
     }
 
@@ -51,13 +51,13 @@ pub struct MemoryFile {
     /// The path.
     pub path: PathBuf,
     /// The tier.
-    pub tier: Tier,
+    pub tier: MemoryTier,
     /// The text, imports included, trimmed and safe to put between tags. It is never blank.
     pub text: String,
     /// The imports, in order.
     pub imports: Vec<Import>,
     /// The file itself and those that it brought in, as they were when they were read.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
 }
 
 impl MemoryFile {
@@ -74,11 +74,11 @@ impl MemoryFile {
 
 /// A file that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedFile {
     /// The path.
     pub path: PathBuf,
     /// The tier that it would belong to.
-    pub tier: Tier,
+    pub tier: MemoryTier,
     /// The reason why it does not count.
     pub reason: SkipReason,
 }
@@ -144,7 +144,7 @@ impl SkipReason {
 
 /// A notice for the user about a search for memory files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum SearchNotice {
     /// The limit of folders cut the scan short.
     ScanCutShort {
         /// The folder that was scanned.
@@ -173,7 +173,7 @@ pub enum Notice {
     },
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for SearchNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ScanCutShort { folder, scanned, left } => write!(

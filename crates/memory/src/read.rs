@@ -16,13 +16,13 @@ pub(crate) const LARGEST: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct ReadFile {
     pub(crate) text: String,
-    pub(crate) source: Source,
+    pub(crate) source: SourceFile,
     pub(crate) identity: FileIdentity,
 }
 
 /// A file as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceFile {
     /// The path.
     pub path: PathBuf,
     /// When it was last changed, as far as the system knows.
@@ -30,7 +30,7 @@ pub struct Source {
     hash: [u8; 32],
 }
 
-impl Source {
+impl SourceFile {
     /// True if the file on disk says something else by now, or is gone.
     pub fn has_changed(&self) -> bool {
         // Times are too coarse to tell: an editor can save twice within one tick.
@@ -50,7 +50,7 @@ pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
     if bytes.contains(&0) {
         return Err(io::Error::other("it is no text"));
     }
-    let source = Source {
+    let source = SourceFile {
         path: path.to_path_buf(),
         modified: found.modified().ok(),
         hash: *blake3::hash(&bytes).as_bytes(),

@@ -9,7 +9,7 @@ use crate::budget::{Fitted, LeftOut, fit};
 use crate::loaded::{Memory, MemoryFile};
 use crate::neutralise::{label, neutralise};
 use crate::settings::{Discovery, Labels, MemorySettings};
-use crate::tier::Tier;
+use crate::tier::MemoryTier;
 
 const PRECEDENCE: &str = include_str!("prompts/precedence.md");
 
@@ -169,12 +169,12 @@ enum MemorySection {
 impl MemorySection {
     const ALL: [Self; 4] = [Self::Global, Self::Private, Self::Extension, Self::Project];
 
-    fn tiers(self) -> &'static [Tier] {
+    fn tiers(self) -> &'static [MemoryTier] {
         match self {
-            Self::Global => &[Tier::Global],
-            Self::Private => &[Tier::Private],
-            Self::Extension => &[Tier::Extension],
-            Self::Project => &[Tier::Project, Tier::SubDirectory],
+            Self::Global => &[MemoryTier::Global],
+            Self::Private => &[MemoryTier::Private],
+            Self::Extension => &[MemoryTier::Extension],
+            Self::Project => &[MemoryTier::Project, MemoryTier::SubDirectory],
         }
     }
 
@@ -280,7 +280,7 @@ pub(crate) fn file_label(path: &Path, workspace: Option<&Path>, settings: &Memor
 /// same text is sent every day.
 fn staleness(file: &MemoryFile, options: &RenderOptions<'_>) -> String {
     // Files of a repository are as old as its last checkout.
-    if !matches!(file.tier, Tier::Global | Tier::Private) {
+    if !matches!(file.tier, MemoryTier::Global | MemoryTier::Private) {
         return String::new();
     }
     let Some(modified) = file.sources.iter().filter_map(|source| source.modified).max().and_then(timestamp)

@@ -3,7 +3,7 @@
 use longhaul_conversation::TokenCount;
 use longhaul_workspace::{Ignoring, SafeName};
 
-use crate::tier::Tier;
+use crate::tier::MemoryTier;
 
 /// The name that memory files have unless users choose others.
 pub const DEFAULT_NAME: &str = "GEMINI.md";
@@ -173,12 +173,12 @@ impl Default for Budgets {
 
 impl Budgets {
     /// The budget of a tier. What is below a project's folder shares the project's.
-    pub fn of(&self, tier: Tier) -> TokenCount {
+    pub fn of(&self, tier: MemoryTier) -> TokenCount {
         match tier {
-            Tier::Global => self.global,
-            Tier::Extension => self.extension,
-            Tier::Private => self.private,
-            Tier::Project | Tier::SubDirectory => self.project,
+            MemoryTier::Global => self.global,
+            MemoryTier::Extension => self.extension,
+            MemoryTier::Private => self.private,
+            MemoryTier::Project | MemoryTier::SubDirectory => self.project,
         }
     }
 }

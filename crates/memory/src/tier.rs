@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The tier of memory, the weakest first: where two contradict each other, the later one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
+pub enum MemoryTier {
     /// The user's own, for every project.
     Global,
     /// Memory of an installed extension.
@@ -17,7 +17,7 @@ pub enum Tier {
     SubDirectory,
 }
 
-impl Tier {
+impl MemoryTier {
     /// Every tier, the weakest first.
     pub const ALL: [Self; 5] =
         [Self::Global, Self::Extension, Self::Private, Self::Project, Self::SubDirectory];
@@ -34,7 +34,7 @@ impl Tier {
     }
 }
 
-impl fmt::Display for Tier {
+impl fmt::Display for MemoryTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

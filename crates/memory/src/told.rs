@@ -79,13 +79,13 @@ fn next_mark(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::render::{render_block, render_gone};
-    use crate::tier::Tier;
+    use crate::tier::MemoryTier;
     use longhaul_conversation::TokenCount;
 
     fn file(path: &str, text: &str) -> MemoryFile {
         MemoryFile {
             path: path.into(),
-            tier: Tier::Project,
+            tier: MemoryTier::Project,
             text: text.into(),
             imports: Vec::new(),
             sources: Vec::new(),

@@ -11,8 +11,8 @@ use crate::line::ParsedLine;
 use crate::matching::{Call, Match, RuleQuestion, Situation, Whole};
 use crate::programs::{OptionEffect, risky_options};
 use crate::protected::changed_by;
-use crate::rule::{Condition, Rule, Source, ToolPattern, Verdict};
-use crate::{ApprovalMode, PolicyError, Priority, Reach, Tier};
+use crate::rule::{Condition, Rule, RuleSource, ToolPattern, Verdict};
+use crate::{ApprovalMode, PolicyError, Priority, Reach, RuleTier};
 
 /// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +77,8 @@ impl Policy {
     /// A policy that allows everything, for work in the background that is confined by other means and that nobody
     /// watches.
     pub fn unattended() -> Self {
-        let priority = Priority::new(Tier::Default, 100);
-        let mut rule = Rule::new(ToolPattern::Any, Verdict::Allow, priority, Source::BuiltIn);
+        let priority = Priority::new(RuleTier::Default, 100);
+        let mut rule = Rule::new(ToolPattern::Any, Verdict::Allow, priority, RuleSource::BuiltIn);
         rule.allows_redirection = true;
         Self { rules: vec![rule], protected: None }
     }

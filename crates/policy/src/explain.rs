@@ -10,7 +10,7 @@ use crate::rule::Rule;
 
 /// The explanation of a decision.
 #[derive(Clone, Debug)]
-pub struct Explanation<'a> {
+pub struct PolicyExplanation<'a> {
     /// The decision.
     pub ruling: Ruling<'a>,
     /// The same for each command of a command line, or once for a call of another tool.
@@ -61,7 +61,7 @@ impl fmt::Display for Lost {
 
 impl Policy {
     /// Decides as [`Policy::decide`] does and says why.
-    pub fn explain(&self, call: &Call<'_>, situation: Situation) -> Explanation<'_> {
+    pub fn explain(&self, call: &Call<'_>, situation: Situation) -> PolicyExplanation<'_> {
         let line = call.command().map(ParsedLine::parse);
         let whole = Whole::new(*call);
         let parts = questions(&whole, situation, line.as_ref()).map(|question| {
@@ -83,12 +83,12 @@ impl Policy {
                 others,
             }
         });
-        Explanation { parts: parts.collect(), ruling: self.decide(call, situation) }
+        PolicyExplanation { parts: parts.collect(), ruling: self.decide(call, situation) }
     }
 }
 
 /// A few lines for a person.
-impl fmt::Display for Explanation<'_> {
+impl fmt::Display for PolicyExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", word(&self.ruling.decision))?;
         for part in &self.parts {

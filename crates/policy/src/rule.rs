@@ -7,7 +7,7 @@ use longhaul_shell::{ShellWord, SimpleCommand};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::{ApprovalMode, Priority, Reach, Tier};
+use crate::{ApprovalMode, Priority, Reach, RuleTier};
 
 /// The tool that runs command lines, the only one whose calls are taken apart.
 pub const SHELL_TOOL: &str = "run_shell_command";
@@ -72,12 +72,12 @@ pub struct Rule {
     /// The message for a model whose call the rule denies.
     pub deny_message: Option<String>,
     /// The source of the rule.
-    pub source: Source,
+    pub source: RuleSource,
 }
 
 impl Rule {
     /// A rule about every call of `tools`.
-    pub fn new(tools: ToolPattern, verdict: Verdict, priority: Priority, source: Source) -> Self {
+    pub fn new(tools: ToolPattern, verdict: Verdict, priority: Priority, source: RuleSource) -> Self {
         Self {
             name: None,
             tools: vec![tools],
@@ -98,16 +98,16 @@ impl Rule {
     /// The reach of a choice of the user's, if the rule is one.
     pub fn reach(&self) -> Option<Reach> {
         match &self.source {
-            Source::Answer => Some(Reach::Session),
-            Source::Saved { reach, .. } => Some(*reach),
-            Source::BuiltIn | Source::File { .. } | Source::Setting(_) => None,
+            RuleSource::Answer => Some(Reach::Session),
+            RuleSource::Saved { reach, .. } => Some(*reach),
+            RuleSource::BuiltIn | RuleSource::File { .. } | RuleSource::Setting(_) => None,
         }
     }
 
     /// True if it forbids what the user may have allowed by an "always". The rules that come with Longhaul do not: an answer
     /// is there to free what they hold back.
     pub(crate) fn overrules_saved(&self) -> bool {
-        self.verdict == Verdict::Deny && self.priority.tier() > Tier::Default
+        self.verdict == Verdict::Deny && self.priority.tier() > RuleTier::Default
     }
 }
 
@@ -274,7 +274,7 @@ impl fmt::Display for CommandPrefix {
 
 /// The source of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum RuleSource {
     /// It comes with Longhaul.
     BuiltIn,
     /// A file, with the line on which the rule begins.
@@ -299,7 +299,7 @@ pub enum Source {
     },
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for RuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in"),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::alphabet::{Alphabet, MeasuredRuns};
 use crate::credential::{self, Looks};
 use crate::names::{NameKind, classify, is_environment_name, is_issued_token, is_issuer, names_phrase};
-use crate::{Kind, MARK, gate, headers};
+use crate::{MARK, SecretKind, gate, headers};
 
 /// Longer than any name, and than any value that is not a token with a structure of its own.
 const MOST_NAME: usize = 64;
@@ -27,7 +27,7 @@ pub(crate) fn find(
     text: &str,
     keyword: &Range<usize>,
     runs: &mut MeasuredRuns,
-) -> Option<(Kind, Range<usize>)> {
+) -> Option<(SecretKind, Range<usize>)> {
     let bytes = text.as_bytes();
     // Most places end here: the keyword is part of another word, or nothing is assigned.
     let name_end = keyword.end + Alphabet::of(b"A-Z0-9_").run(&bytes[keyword.end..], MOST_NAME);
@@ -284,24 +284,24 @@ fn is_token(value: &str) -> bool {
 }
 
 /// The issuer, where name and look together tell it; else password or secret.
-fn kind_of(name: &str, what: NameKind, value: &str) -> Kind {
+fn kind_of(name: &str, what: NameKind, value: &str) -> SecretKind {
     let name = name.to_ascii_lowercase();
     let is_base64 = gate::is_base64(value);
     if name.contains("heroku") && (gate::is_uuid(value) || value.starts_with("HRKU")) {
-        Kind::Heroku
+        SecretKind::Heroku
     } else if name.contains("twilio") {
-        Kind::Twilio
+        SecretKind::Twilio
     } else if value.len() == 40
         && is_base64
         && (name.contains("aws") || name.contains("secret_access_key") || name.contains("secretaccesskey"))
     {
-        Kind::Aws
+        SecretKind::Aws
     } else if value.len() == 88 && is_base64 && name.ends_with("accountkey") {
-        Kind::Azure
+        SecretKind::Azure
     } else if what == NameKind::Password {
-        Kind::Password
+        SecretKind::Password
     } else {
-        Kind::Secret
+        SecretKind::Secret
     }
 }
 
@@ -310,12 +310,12 @@ mod tests {
     use super::*;
 
     /// Every assignment found in `text`, by looking at every keyword as a scan does.
-    fn values(text: &str) -> Vec<(Kind, &str)> {
+    fn values(text: &str) -> Vec<(SecretKind, &str)> {
         crate::find_secrets(text).into_iter().map(|finding| (finding.kind, &text[finding.range])).collect()
     }
 
     #[track_caller]
-    fn check(text: &str, kind: Kind, value: &str) {
+    fn check(text: &str, kind: SecretKind, value: &str) {
         assert_eq!(values(text), [(kind, value)], "{text}");
     }
 
@@ -354,74 +354,78 @@ mod tests {
             ("SENTRY_KEY=", ""),
             ("access_token=b'", "'"),
         ] {
-            check(&format!("{before}{TOKEN}{after}"), Kind::Secret, TOKEN);
+            check(&format!("{before}{TOKEN}{after}"), SecretKind::Secret, TOKEN);
         }
     }
 
     #[test]
     fn passwords() {
-        check("password = \"hunter2!x\"", Kind::Password, "hunter2!x");
-        check("DB_PASSWORD=Zeppelin7", Kind::Password, "Zeppelin7");
-        check("\"passwd\":\"k9$mmQ\"", Kind::Password, "k9$mmQ");
-        check("Pwd=Aq12!xyz;Database=x", Kind::Password, "Aq12!xyz");
-        check("SMTP_PASS: abc9!def", Kind::Password, "abc9!def");
-        check("<password>n0tAw0rd</password>", Kind::Password, "n0tAw0rd");
-        check("My password is S3cr3t9xQ.", Kind::Password, "S3cr3t9xQ");
-        check("the password is: \"k9$mmQ\"", Kind::Password, "k9$mmQ");
+        check("password = \"hunter2!x\"", SecretKind::Password, "hunter2!x");
+        check("DB_PASSWORD=Zeppelin7", SecretKind::Password, "Zeppelin7");
+        check("\"passwd\":\"k9$mmQ\"", SecretKind::Password, "k9$mmQ");
+        check("Pwd=Aq12!xyz;Database=x", SecretKind::Password, "Aq12!xyz");
+        check("SMTP_PASS: abc9!def", SecretKind::Password, "abc9!def");
+        check("<password>n0tAw0rd</password>", SecretKind::Password, "n0tAw0rd");
+        check("My password is S3cr3t9xQ.", SecretKind::Password, "S3cr3t9xQ");
+        check("the password is: \"k9$mmQ\"", SecretKind::Password, "k9$mmQ");
     }
 
     #[test]
     fn passwords_as_files_write_them() {
-        check("define( 'DB_PASSWORD', 'j}N4:k@2vR~pTz' );", Kind::Password, "j}N4:k@2vR~pTz");
-        check("DB_PASSWORD=j}N4&k@2vR~p|Tz\n", Kind::Password, "j}N4&k@2vR~p|Tz");
-        check("  password: k(9x;2Vm\n  user: a", Kind::Password, "k(9x;2Vm");
-        check("- name: DB_PASSWORD\n  value: \"tr0utVellum\"", Kind::Password, "tr0utVellum");
-        check("{\"name\": \"DB_PASSWORD\", \"value\": \"tr0utVellum\"}", Kind::Password, "tr0utVellum");
-        check("<add key=\"DbPassword\" value=\"tr0utVellum\"/>", Kind::Password, "tr0utVellum");
-        check("<entry key=\"db.password\">tr0utVellum</entry>", Kind::Password, "tr0utVellum");
-        check("DB_PASSWORD=\"tide pool 9 Lamp\"", Kind::Password, "tide pool 9 Lamp");
-        check("passphrase: 'four quiet herons wading'", Kind::Password, "four quiet herons wading");
-        check("password: mossy-Falcon82", Kind::Password, "mossy-Falcon82");
-        check("    psk=\"tr0utVellum\"", Kind::Password, "tr0utVellum");
-        check("password=&quot;tr0ut!Vellum&quot;", Kind::Password, "tr0ut!Vellum");
-        check("&quot;password&quot;: &quot;tr0ut!Vellum&quot;", Kind::Password, "tr0ut!Vellum");
-        check("&lt;password&gt;tr0ut!Vellum&lt;/password&gt;", Kind::Password, "tr0ut!Vellum");
-        check("storePass = 'tr0utVellum'", Kind::Password, "tr0utVellum");
-        check("//r.io/:_password=dHIwdXRWZWxsdW0=", Kind::Password, "dHIwdXRWZWxsdW0=");
+        check("define( 'DB_PASSWORD', 'j}N4:k@2vR~pTz' );", SecretKind::Password, "j}N4:k@2vR~pTz");
+        check("DB_PASSWORD=j}N4&k@2vR~p|Tz\n", SecretKind::Password, "j}N4&k@2vR~p|Tz");
+        check("  password: k(9x;2Vm\n  user: a", SecretKind::Password, "k(9x;2Vm");
+        check("- name: DB_PASSWORD\n  value: \"tr0utVellum\"", SecretKind::Password, "tr0utVellum");
+        check("{\"name\": \"DB_PASSWORD\", \"value\": \"tr0utVellum\"}", SecretKind::Password, "tr0utVellum");
+        check("<add key=\"DbPassword\" value=\"tr0utVellum\"/>", SecretKind::Password, "tr0utVellum");
+        check("<entry key=\"db.password\">tr0utVellum</entry>", SecretKind::Password, "tr0utVellum");
+        check("DB_PASSWORD=\"tide pool 9 Lamp\"", SecretKind::Password, "tide pool 9 Lamp");
+        check("passphrase: 'four quiet herons wading'", SecretKind::Password, "four quiet herons wading");
+        check("password: mossy-Falcon82", SecretKind::Password, "mossy-Falcon82");
+        check("    psk=\"tr0utVellum\"", SecretKind::Password, "tr0utVellum");
+        check("password=&quot;tr0ut!Vellum&quot;", SecretKind::Password, "tr0ut!Vellum");
+        check("&quot;password&quot;: &quot;tr0ut!Vellum&quot;", SecretKind::Password, "tr0ut!Vellum");
+        check("&lt;password&gt;tr0ut!Vellum&lt;/password&gt;", SecretKind::Password, "tr0ut!Vellum");
+        check("storePass = 'tr0utVellum'", SecretKind::Password, "tr0utVellum");
+        check("//r.io/:_password=dHIwdXRWZWxsdW0=", SecretKind::Password, "dHIwdXRWZWxsdW0=");
     }
 
     #[test]
     fn keys_of_frameworks_and_registries() {
         let django = "9w!x&x+h(no6tbf^seho%7zy9q7$vu2t40@y1d*-tylka!s_-m";
-        check(&format!("SECRET_KEY = '{django}'"), Kind::Secret, django);
+        check(&format!("SECRET_KEY = '{django}'"), SecretKind::Secret, django);
         check(
             &format!("SECRET_KEY='django-insecure-{django}'"),
-            Kind::Secret,
+            SecretKind::Secret,
             &format!("django-insecure-{django}"),
         );
-        check(&format!("DJANGO_SECRET_KEY={django}\n"), Kind::Secret, django);
+        check(&format!("DJANGO_SECRET_KEY={django}\n"), SecretKind::Secret, django);
         let hex = "0f1e2d3c4b5a49788695a4b3c2d1e0f9".repeat(4);
-        check(&format!("  secret_key_base: {hex}\n"), Kind::Secret, &hex);
-        check(&format!("SECRET_KEY_BASE={hex}"), Kind::Secret, &hex);
-        check("_auth=YW5uOm9wZW4gc2VzYW1lIDk=", Kind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
-        check("//r.io/:_auth = YW5uOm9wZW4gc2VzYW1lIDk=", Kind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
+        check(&format!("  secret_key_base: {hex}\n"), SecretKind::Secret, &hex);
+        check(&format!("SECRET_KEY_BASE={hex}"), SecretKind::Secret, &hex);
+        check("_auth=YW5uOm9wZW4gc2VzYW1lIDk=", SecretKind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
+        check("//r.io/:_auth = YW5uOm9wZW4gc2VzYW1lIDk=", SecretKind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
         let uuid = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f9";
-        check(&format!("//r.io/:_authToken={uuid}"), Kind::Secret, uuid);
-        check(&format!("CODECOV_TOKEN={uuid}"), Kind::Secret, uuid);
-        check("define('AUTH_SALT', 'x9|K2m-Zq+7Lp$3Ty&5Vb@0;w');", Kind::Secret, "x9|K2m-Zq+7Lp$3Ty&5Vb@0;w");
+        check(&format!("//r.io/:_authToken={uuid}"), SecretKind::Secret, uuid);
+        check(&format!("CODECOV_TOKEN={uuid}"), SecretKind::Secret, uuid);
+        check(
+            "define('AUTH_SALT', 'x9|K2m-Zq+7Lp$3Ty&5Vb@0;w');",
+            SecretKind::Secret,
+            "x9|K2m-Zq+7Lp$3Ty&5Vb@0;w",
+        );
     }
 
     #[test]
     fn issuers_by_name() {
         let secret = "wJalrXUtnFEMIK7MDENGbPxRfiCYzzQ8LKEYabcd";
-        check(&format!("AWS_SECRET_ACCESS_KEY={secret}"), Kind::Aws, secret);
-        check(&format!("\"SecretAccessKey\": \"{secret}\""), Kind::Aws, secret);
+        check(&format!("AWS_SECRET_ACCESS_KEY={secret}"), SecretKind::Aws, secret);
+        check(&format!("\"SecretAccessKey\": \"{secret}\""), SecretKind::Aws, secret);
         let uuid = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f9";
-        check(&format!("HEROKU_API_KEY={uuid}"), Kind::Heroku, uuid);
+        check(&format!("HEROKU_API_KEY={uuid}"), SecretKind::Heroku, uuid);
         let hex = "0f1e2d3c4b5a49788695a4b3c2d1e0f9";
-        check(&format!("TWILIO_AUTH_TOKEN={hex}"), Kind::Twilio, hex);
+        check(&format!("TWILIO_AUTH_TOKEN={hex}"), SecretKind::Twilio, hex);
         let azure = format!("{}==", "Zq3+7LmX/0pRk9TyBw".repeat(5)[..86].to_owned());
-        check(&format!("AccountName=x;AccountKey={azure};E=y"), Kind::Azure, &azure);
+        check(&format!("AccountName=x;AccountKey={azure};E=y"), SecretKind::Azure, &azure);
     }
 
     #[test]

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::Kind;
+use crate::SecretKind;
 
 /// The text in the place of a secret.
 pub const MARK: &str = "[REDACTED]";
 
 /// The kind and the place of a secret; never the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct SecretFinding {
     /// The kind of the secret.
-    pub kind: Kind,
+    pub kind: SecretKind,
     /// The bytes of the input that are the secret. They begin and end between characters.
     pub range: Range<usize>,
 }
@@ -23,5 +23,5 @@ pub struct Redacted<'a> {
     /// The text with [`MARK`] in the place of each secret; the input itself where there was none.
     pub text: Cow<'a, str>,
     /// The secrets that were replaced, in the order of the text.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SecretFinding>,
 }

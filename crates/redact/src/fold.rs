@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::Kind;
+use crate::SecretKind;
 use crate::alphabet::Alphabet;
 
 /// The texts that make a look worthwhile. Each stands where a word may be broken.
@@ -136,7 +136,7 @@ impl FoldedText {
 
     /// The place in the text of a finding in the folded text; `None` if no break is within it, so that the text itself shows it,
     /// or if it takes more than a name to join its pieces.
-    pub(crate) fn unfold(&self, kind: Kind, range: &Range<usize>) -> Option<Range<usize>> {
+    pub(crate) fn unfold(&self, kind: SecretKind, range: &Range<usize>) -> Option<Range<usize>> {
         // A break may also part a name from its value.
         let named = range.start.saturating_sub(AROUND_NAME);
         let before = self.spans.partition_point(|span| span.start <= named);

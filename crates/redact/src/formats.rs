@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::Kind;
+use crate::SecretKind;
 use crate::alphabet::{Alphabet, MeasuredRuns, ends_word, starts_word};
 use crate::{data, gate};
 
 /// The form of a token, from left to right.
 pub(crate) struct TokenFormat {
-    pub(crate) kind: Kind,
+    pub(crate) kind: SecretKind,
     parts: Vec<TokenPart>,
     /// Set where the prefix is so short or so common that the rest must also look random.
     is_weak: bool,
@@ -52,7 +52,7 @@ pub(crate) static FORMATS: LazyLock<Vec<TokenFormat>> = LazyLock::new(|| {
 impl TokenFormat {
     /// Reads a line of the data file.
     fn parse(kind: &str, rest: &str, alphabets: &HashMap<&str, Alphabet>) -> Option<Self> {
-        let kind = *Kind::ALL.iter().find(|known| known.name() == kind)?;
+        let kind = *SecretKind::ALL.iter().find(|known| known.name() == kind)?;
         let (is_weak, mut rest) = match rest.strip_prefix("weak ") {
             Some(rest) => (true, rest),
             None => (false, rest),
@@ -91,7 +91,7 @@ impl TokenFormat {
         // A Telegram token follows `bot` in the paths of its API.
         let is_free = matches!(self.parts.as_slice(), [Keep(_), ..])
             || starts_word(bytes, start)
-            || (self.kind == Kind::Telegram && bytes[..start].ends_with(b"bot"));
+            || (self.kind == SecretKind::Telegram && bytes[..start].ends_with(b"bot"));
         if !is_free || self.is_in_blob(&bytes[..start]) {
             return None;
         }
@@ -233,7 +233,7 @@ mod tests {
     fn check(text: &str, hash: Option<&str>) {
         let found: Vec<_> =
             find_secrets(text).into_iter().map(|found| (found.kind, &text[found.range])).collect();
-        let expected: Vec<_> = hash.map(|hash| (Kind::PasswordHash, hash)).into_iter().collect();
+        let expected: Vec<_> = hash.map(|hash| (SecretKind::PasswordHash, hash)).into_iter().collect();
         assert_eq!(found, expected, "{text}");
     }
 

@@ -2,7 +2,7 @@
 //!
 //! [`redact`] replaces every secret it recognises by [`MARK`] and leaves the rest of the text as it was;
 //! [`find_secrets`] only says where they are, and [`has_secret`] whether there is one, for places that
-//! refuse to store text rather than change it. A [`Finding`] knows what kind of secret was where, never
+//! refuse to store text rather than change it. A [`SecretFinding`] knows what kind of secret was where, never
 //! the secret itself, so it may be logged.
 //!
 //! Four sorts of evidence count:
@@ -24,12 +24,12 @@
 //! lists of secrets and of look-alikes.
 //!
 //! ```
-//! use longhaul_redact::{Kind, has_secret, redact};
+//! use longhaul_redact::{SecretKind, has_secret, redact};
 //!
 //! let line = format!("deploy with GH={} please", ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat());
 //! let redacted = redact(&line);
 //! assert_eq!(redacted.text, "deploy with GH=[REDACTED] please");
-//! assert_eq!(redacted.findings[0].kind, Kind::GitHub);
+//! assert_eq!(redacted.findings[0].kind, SecretKind::GitHub);
 //! assert_eq!(redacted.findings[0].range, 15..55);
 //!
 //! // What only stands for a secret stays.
@@ -61,6 +61,6 @@ mod sentence;
 mod url;
 mod words;
 
-pub use finding::{Finding, MARK, Redacted};
-pub use kind::Kind;
+pub use finding::{MARK, Redacted, SecretFinding};
+pub use kind::SecretKind;
 pub use scan::{find_secrets, has_secret, redact};

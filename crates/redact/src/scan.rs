@@ -7,9 +7,11 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::alphabet::MeasuredRuns;
-use crate::finding::{Finding, MARK, Redacted};
+use crate::finding::{MARK, Redacted, SecretFinding};
 use crate::formats::{FORMATS, TokenFormat};
-use crate::{Kind, assignment, config, flags, fold, headers, jwt, names, private_key, seed, sentence, url};
+use crate::{
+    SecretKind, assignment, config, flags, fold, headers, jwt, names, private_key, seed, sentence, url,
+};
 
 /// Replaces every secret of `text` by [`MARK`]. Nothing else changes, and what was redacted before stays as it is.
 ///
@@ -28,7 +30,7 @@ pub fn redact(text: &str) -> Redacted<'_> {
 }
 
 /// The secrets of `text`, in order and apart from each other.
-pub fn find_secrets(text: &str) -> Vec<Finding> {
+pub fn find_secrets(text: &str) -> Vec<SecretFinding> {
     let mut findings = scan(text);
     let mut rounds = 0;
     // Where two secrets touch, one can hide where the other begins or ends, so what is left is searched again. A second
@@ -48,13 +50,13 @@ pub fn find_secrets(text: &str) -> Vec<Finding> {
 
 const MOST_ROUNDS: usize = 16;
 
-fn scan(text: &str) -> Vec<Finding> {
+fn scan(text: &str) -> Vec<SecretFinding> {
     let mut scan = SecretScan::run(text);
-    seed::find_bare(text, |range| scan.found.push(Finding { kind: Kind::SeedPhrase, range }));
+    seed::find_bare(text, |range| scan.found.push(SecretFinding { kind: SecretKind::SeedPhrase, range }));
     // Breaks are met where their anchors end, which need not be where they begin.
     scan.breaks.sort_by_key(|found| found.range.start);
     for folded in fold::fold(text, &scan.breaks) {
-        for Finding { kind, range } in SecretScan::run(&folded.text).found {
+        for SecretFinding { kind, range } in SecretScan::run(&folded.text).found {
             scan.add(kind, folded.unfold(kind, &range));
         }
     }
@@ -62,10 +64,10 @@ fn scan(text: &str) -> Vec<Finding> {
 }
 
 /// The text with a mark in the place of each finding.
-fn replace(text: &str, findings: &[Finding]) -> String {
+fn replace(text: &str, findings: &[SecretFinding]) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut kept = 0;
-    for Finding { range, .. } in findings {
+    for SecretFinding { range, .. } in findings {
         clean.push_str(&text[kept..range.start]);
         clean.push_str(MARK);
         kept = range.end;
@@ -75,7 +77,7 @@ fn replace(text: &str, findings: &[Finding]) -> String {
 }
 
 /// The places of findings in a text with marks, moved to the input from which `replaced` was taken.
-fn in_input(replaced: &[Finding], mut hidden: Vec<Finding>) -> Vec<Finding> {
+fn in_input(replaced: &[SecretFinding], mut hidden: Vec<SecretFinding>) -> Vec<SecretFinding> {
     let mut marks = replaced.iter().peekable();
     // By how much a place in the input lies behind the same place in the text with marks.
     let mut removed = 0;
@@ -95,7 +97,7 @@ fn in_input(replaced: &[Finding], mut hidden: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// The kind of the first secret of `text`, if it has any.
-pub fn has_secret(text: &str) -> Option<Kind> {
+pub fn has_secret(text: &str) -> Option<SecretKind> {
     find_secrets(text).first().map(|finding| finding.kind)
 }
 
@@ -225,7 +227,7 @@ struct SecretScan<'a> {
     runs: MeasuredRuns,
     /// The end of the cookies that were read last.
     headers_until: usize,
-    found: Vec<Finding>,
+    found: Vec<SecretFinding>,
     /// The breaks inside words.
     breaks: Vec<fold::WordBreak>,
 }
@@ -260,46 +262,48 @@ impl<'a> SecretScan<'a> {
                 let range = format.find(text, anchor.start, &mut self.runs);
                 self.add(format.kind, range);
             }
-            Action::PrivateKey => self.add(Kind::PrivateKey, private_key::find(text, anchor.start)),
-            Action::Jwt => self.add(Kind::Jwt, jwt::find(text, anchor.start)),
-            Action::Url => self.add(Kind::UrlPassword, url::find(text, anchor.start)),
+            Action::PrivateKey => self.add(SecretKind::PrivateKey, private_key::find(text, anchor.start)),
+            Action::Jwt => self.add(SecretKind::Jwt, jwt::find(text, anchor.start)),
+            Action::Url => self.add(SecretKind::UrlPassword, url::find(text, anchor.start)),
             Action::Bearer => {
                 let range = headers::find_bearer(text, anchor.start, anchor.end, &mut self.runs);
-                self.add(Kind::Authorization, range);
+                self.add(SecretKind::Authorization, range);
             }
             Action::Basic => {
                 let range = headers::find_basic(text, anchor.start, anchor.end, &mut self.runs);
-                self.add(Kind::Authorization, range);
+                self.add(SecretKind::Authorization, range);
             }
             Action::Authorization => {
                 let range = headers::find_authorization(text, anchor.end, &mut self.runs);
-                self.add(Kind::Authorization, range);
+                self.add(SecretKind::Authorization, range);
             }
             Action::Cookie if anchor.start >= self.headers_until => {
                 let (values, end) = headers::find_cookies(text, anchor.end);
                 self.headers_until = end;
-                values.into_iter().for_each(|range| self.add(Kind::Cookie, Some(range)));
+                values.into_iter().for_each(|range| self.add(SecretKind::Cookie, Some(range)));
             }
             Action::Cookie => {}
             Action::Auth => {
                 let range = headers::find_auth(text, anchor.end, &mut self.runs);
-                self.add(Kind::Authorization, range);
+                self.add(SecretKind::Authorization, range);
             }
-            Action::Flag(flag) => self.add(Kind::Password, flag.find(text, &anchor)),
+            Action::Flag(flag) => self.add(SecretKind::Password, flag.find(text, &anchor)),
             Action::CookieFlag => {
                 flags::find_cookies(text, &anchor)
                     .into_iter()
-                    .for_each(|range| self.add(Kind::Cookie, Some(range)));
+                    .for_each(|range| self.add(SecretKind::Cookie, Some(range)));
             }
             Action::Noun => {
-                sentence::find(text, anchor.end, |kind, range| self.found.push(Finding { kind, range }));
+                sentence::find(text, anchor.end, |kind, range| {
+                    self.found.push(SecretFinding { kind, range });
+                });
             }
-            Action::PgPass => self.add(Kind::Password, config::find_pgpass(text, anchor.start)),
+            Action::PgPass => self.add(SecretKind::Password, config::find_pgpass(text, anchor.start)),
             Action::PgPassName => config::find_pgpass_below(text, anchor.end, |range| {
-                self.found.push(Finding { kind: Kind::Password, range });
+                self.found.push(SecretFinding { kind: SecretKind::Password, range });
             }),
-            Action::Jwk => self.add(Kind::PrivateKey, config::find_jwk(text, anchor.end)),
-            Action::Putty => self.add(Kind::PrivateKey, config::find_putty(text, anchor.end)),
+            Action::Jwk => self.add(SecretKind::PrivateKey, config::find_jwk(text, anchor.end)),
+            Action::Putty => self.add(SecretKind::PrivateKey, config::find_putty(text, anchor.end)),
             Action::WordBreak => self.breaks.extend(fold::word_break(text, &anchor)),
             Action::Assignment => {
                 if let Some((kind, range)) = assignment::find(text, &anchor, &mut self.runs) {
@@ -309,16 +313,16 @@ impl<'a> SecretScan<'a> {
         }
     }
 
-    fn add(&mut self, kind: Kind, range: Option<Range<usize>>) {
-        self.found.extend(range.map(|range| Finding { kind, range }));
+    fn add(&mut self, kind: SecretKind, range: Option<Range<usize>>) {
+        self.found.extend(range.map(|range| SecretFinding { kind, range }));
     }
 }
 
 /// Sorts findings and joins those that overlap, so that no byte of any of them stays. An issuer's format names the whole; of two that
 /// begin together, the one with the longer prefix, which was found later.
-fn merge(mut found: Vec<Finding>) -> Vec<Finding> {
+fn merge(mut found: Vec<SecretFinding>) -> Vec<SecretFinding> {
     found.sort_by_key(|finding| finding.range.start);
-    let mut merged: Vec<Finding> = Vec::with_capacity(found.len());
+    let mut merged: Vec<SecretFinding> = Vec::with_capacity(found.len());
     for finding in found {
         match merged.last_mut() {
             Some(last) if finding.range.start < last.range.end => {
@@ -371,7 +375,7 @@ mod tests {
             format!("Authorization: Bearer {token}"),
             format!("https://a:{token}@b.c"),
         ] {
-            assert_eq!(has_secret(&text), Some(Kind::GitHub), "{text}");
+            assert_eq!(has_secret(&text), Some(SecretKind::GitHub), "{text}");
             assert_eq!(find_secrets(&text).len(), 1, "{text}");
         }
     }

@@ -181,7 +181,7 @@ fn has_checksum(words: &[(Range<usize>, u16)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, find_secrets};
+    use crate::{SecretKind, find_secrets};
 
     /// A phrase with the right checksum, made from entropy that nobody uses.
     fn phrase(words: usize, seed: u8) -> Vec<&'static str> {
@@ -199,7 +199,7 @@ mod tests {
     fn check(text: &str, expected: &[&str]) {
         let found: Vec<_> =
             find_secrets(text).into_iter().map(|found| (found.kind, &text[found.range])).collect();
-        let expected: Vec<_> = expected.iter().map(|phrase| (Kind::SeedPhrase, *phrase)).collect();
+        let expected: Vec<_> = expected.iter().map(|phrase| (SecretKind::SeedPhrase, *phrase)).collect();
         assert_eq!(found, expected, "{text}");
     }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::alphabet::Alphabet;
 use crate::credential::{Looks, is_phrase, is_plain_phrase, looks};
 use crate::words::{NOUNS, WORDS, WordRole, is_unspaced};
-use crate::{Kind, MARK, gate, seed};
+use crate::{MARK, SecretKind, gate, seed};
 
 /// The distance from its noun within which a value begins, in bytes.
 const REACH: usize = 200;
@@ -86,7 +86,7 @@ enum NounConnector {
 }
 
 /// The secrets that the noun gives away whose last word ends at `end`.
-pub(crate) fn find(text: &str, end: usize, mut add: impl FnMut(Kind, Range<usize>)) {
+pub(crate) fn find(text: &str, end: usize, mut add: impl FnMut(SecretKind, Range<usize>)) {
     if goes_on(text, end) {
         return;
     }
@@ -99,7 +99,7 @@ pub(crate) fn find(text: &str, end: usize, mut add: impl FnMut(Kind, Range<usize
     if noun.is_seed
         && let Some(range) = seed::find_labelled(text, at.end)
     {
-        add(Kind::SeedPhrase, range);
+        add(SecretKind::SeedPhrase, range);
     }
     if (noun.is_password || noun.is_token)
         && let Some((kind, range)) = before(text, at.start, noun)
@@ -242,7 +242,7 @@ fn is_letter(c: char) -> bool {
 }
 
 /// The value that stands before a noun: *use … as the password*.
-fn before(text: &str, noun_start: usize, noun: Noun) -> Option<(Kind, Range<usize>)> {
+fn before(text: &str, noun_start: usize, noun: Noun) -> Option<(SecretKind, Range<usize>)> {
     let reach = text.ceil_char_boundary(noun_start.saturating_sub(REACH));
     let mut rest = text[reach..noun_start].trim_end_matches([' ', '*', '`', '_']);
     let mut said = WORDS.strip_end(WordRole::As, rest);
@@ -277,7 +277,12 @@ fn is_wrapping(c: char) -> bool {
 }
 
 /// The secret of which the word is all or the beginning, if it is one.
-fn judge(text: &str, at: &Range<usize>, noun: Noun, word: &Range<usize>) -> Option<(Kind, Range<usize>)> {
+fn judge(
+    text: &str,
+    at: &Range<usize>,
+    noun: Noun,
+    word: &Range<usize>,
+) -> Option<(SecretKind, Range<usize>)> {
     // Only scripts without blanks let a value follow its noun with nothing between.
     if word.start == at.end && text[at.clone()].is_ascii() {
         return None;
@@ -294,14 +299,14 @@ fn judge(text: &str, at: &Range<usize>, noun: Noun, word: &Range<usize>) -> Opti
     if noun.is_login
         && let Some(range) = pair(text, word.start)
     {
-        return Some((Kind::Password, range));
+        return Some((SecretKind::Password, range));
     }
     if noun.is_password
         && is_near(connector)
         && !is_short
         && let Some(range) = quoted_phrase(text, at, word.start)
     {
-        return Some((Kind::Password, range));
+        return Some((SecretKind::Password, range));
     }
     let start = word.start + (text[word.clone()].len() - text[word.clone()].trim_start_matches('*').len());
     let value = trim_end(&text[start..word.end]);
@@ -324,8 +329,8 @@ fn has_inner_equals(value: &str) -> bool {
     value.trim_end_matches('=').contains('=')
 }
 
-fn kind(noun: Noun) -> Kind {
-    if noun.is_password || noun.is_pin { Kind::Password } else { Kind::Secret }
+fn kind(noun: Noun) -> SecretKind {
+    if noun.is_password || noun.is_pin { SecretKind::Password } else { SecretKind::Secret }
 }
 
 fn connector(gap: &str) -> Option<NounConnector> {
@@ -483,10 +488,10 @@ fn trim_end(value: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Kind, find_secrets};
+    use crate::{SecretKind, find_secrets};
 
     #[track_caller]
-    fn check(text: &str, kind: Kind, value: &str) {
+    fn check(text: &str, kind: SecretKind, value: &str) {
         let found: Vec<_> =
             find_secrets(text).into_iter().map(|found| (found.kind, &text[found.range])).collect();
         assert_eq!(found, [(kind, value)], "{text}");
@@ -548,7 +553,7 @@ mod tests {
             ("Zugangsdaten: admin / ", ""),
             ("CREATE USER ann WITH PASSWORD '", "';"),
         ] {
-            check(&format!("{before}{value}{after}"), Kind::Password, value);
+            check(&format!("{before}{value}{after}"), SecretKind::Password, value);
         }
     }
 
@@ -567,7 +572,7 @@ mod tests {
             ("Die PIN für die Karte ist 4821.", "4821"),
             ("PIN: 7730", "7730"),
         ] {
-            check(text, Kind::Password, value);
+            check(text, SecretKind::Password, value);
         }
     }
 
@@ -586,7 +591,7 @@ mod tests {
             "トークンは",
             "API 키는 ",
         ] {
-            check(&format!("{before}{value} ok"), Kind::Secret, value);
+            check(&format!("{before}{value} ok"), SecretKind::Secret, value);
         }
     }
 

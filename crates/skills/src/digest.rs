@@ -13,23 +13,23 @@ pub struct SessionDigest {
     /// When something was last added to it.
     pub updated: Option<Timestamp>,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<DigestStep>,
 }
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct DigestStep {
     /// The message in which it did.
     pub mark: Ordinal,
     /// The time, where the session has one.
     pub at: Option<Timestamp>,
     /// The deed.
-    pub deed: Deed,
+    pub deed: SessionDeed,
 }
 
 /// A message, a command or a change in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Deed {
+pub enum SessionDeed {
     /// The user said this.
     Said(String),
     /// A command ran.
@@ -37,9 +37,9 @@ pub enum Deed {
         /// The command line.
         command: String,
         /// The purpose.
-        purpose: Purpose,
+        purpose: DeedPurpose,
         /// The outcome.
-        ending: Ending,
+        ending: DeedEnding,
         /// The line that tells what went wrong, where there is one.
         error: Option<String>,
     },
@@ -49,7 +49,7 @@ pub enum Deed {
 
 /// The purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Purpose {
+pub enum DeedPurpose {
     /// It only looked at something.
     Look,
     /// It showed whether something is right: tests, a build, a checker.
@@ -60,7 +60,7 @@ pub enum Purpose {
 
 /// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ending {
+pub enum DeedEnding {
     /// It did what it should.
     Passed,
     /// It failed.
@@ -75,16 +75,16 @@ impl SessionDigest {
         let clean = |text: &String| redact(text).text.into_owned();
         let steps = self.steps.iter().map(|step| {
             let deed = match &step.deed {
-                Deed::Said(text) => Deed::Said(clean(text)),
-                Deed::Changed(path) => Deed::Changed(clean(path)),
-                Deed::Ran { command, purpose, ending, error } => Deed::Ran {
+                SessionDeed::Said(text) => SessionDeed::Said(clean(text)),
+                SessionDeed::Changed(path) => SessionDeed::Changed(clean(path)),
+                SessionDeed::Ran { command, purpose, ending, error } => SessionDeed::Ran {
                     command: clean(command),
                     purpose: *purpose,
                     ending: *ending,
                     error: error.as_ref().map(clean),
                 },
             };
-            Step { deed, ..step.clone() }
+            DigestStep { deed, ..step.clone() }
         });
         Self { steps: steps.collect(), ..self.clone() }
     }
@@ -93,11 +93,11 @@ impl SessionDigest {
 /// The sessions without what one of them copied from another: a session that is resumed in a fork, or imported twice, begins with
 /// what another holds, and would seem to confirm it. What happened at the same moment in the same way happened once.
 pub(crate) fn without_copies(sessions: &[SessionDigest]) -> Vec<SessionDigest> {
-    let mut seen: HashSet<(Timestamp, &Deed)> = HashSet::new();
+    let mut seen: HashSet<(Timestamp, &SessionDeed)> = HashSet::new();
     let mut own = Vec::with_capacity(sessions.len());
     for session in sessions {
-        let is_new = |step: &&Step| step.at.is_none_or(|at| !seen.contains(&(at, &step.deed)));
-        let steps: Vec<Step> = session.steps.iter().filter(is_new).cloned().collect();
+        let is_new = |step: &&DigestStep| step.at.is_none_or(|at| !seen.contains(&(at, &step.deed)));
+        let steps: Vec<DigestStep> = session.steps.iter().filter(is_new).cloned().collect();
         seen.extend(session.steps.iter().filter_map(|step| Some((step.at?, &step.deed))));
         own.push(SessionDigest { steps, ..session.clone() });
     }

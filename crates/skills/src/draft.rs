@@ -9,7 +9,7 @@ use crate::commands::is_common;
 use crate::data::MINING_WORDS;
 use crate::learned::{PARTS, check_learned};
 use crate::manifest::one_line;
-use crate::mining::{Candidate, FEWEST_SESSIONS, Finding, Remedy};
+use crate::mining::{FEWEST_SESSIONS, MinedPattern, Remedy, SkillCandidate};
 use crate::neutralise::neutralise;
 use crate::{Manifest, SkillName, render_manifest};
 
@@ -22,26 +22,31 @@ const LONGEST_QUOTE: usize = 160;
 
 /// A skill that somebody is to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
+pub struct SkillDraft {
     /// Its name.
     pub name: SkillName,
     /// The whole SKILL.md.
     pub text: String,
     /// The findings that it was made from, the main one first.
-    pub sources: Vec<Candidate>,
+    pub sources: Vec<SkillCandidate>,
 }
 
 /// Writes drafts for the most promising findings, at most so many. `covers` says whether something known already does what
 /// these commands do.
-pub fn write_drafts(candidates: &[Candidate], most: usize, covers: impl Fn(&[String]) -> bool) -> Vec<Draft> {
-    let mut drafts: Vec<Draft> = Vec::new();
+pub fn write_drafts(
+    candidates: &[SkillCandidate],
+    most: usize,
+    covers: impl Fn(&[String]) -> bool,
+) -> Vec<SkillDraft> {
+    let mut drafts: Vec<SkillDraft> = Vec::new();
     for candidate in candidates {
         if drafts.len() == most {
             break;
         }
         let Some(commands) = commands_of(candidate) else { continue };
         // Of two procedures that share a step, the more promising one is enough for one run.
-        let is_told = |draft: &Draft| commands.iter().any(|command| draft.text.contains(command.as_str()));
+        let is_told =
+            |draft: &SkillDraft| commands.iter().any(|command| draft.text.contains(command.as_str()));
         if candidate.sessions() < FEWEST_SESSIONS || covers(&commands) || drafts.iter().any(is_told) {
             continue;
         }
@@ -53,21 +58,25 @@ pub fn write_drafts(candidates: &[Candidate], most: usize, covers: impl Fn(&[Str
 }
 
 /// The commands that a skill for this would name; none where a command is not what it is about.
-fn commands_of(candidate: &Candidate) -> Option<Vec<String>> {
+fn commands_of(candidate: &SkillCandidate) -> Option<Vec<String>> {
     match &candidate.finding {
         // One command before or after what everybody does anyway is no procedure.
-        Finding::Procedure { commands, .. } => {
+        MinedPattern::Procedure { commands, .. } => {
             let own: BTreeSet<&String> = commands.iter().filter(|command| !is_common(command)).collect();
             (own.len() > 1).then(|| commands.clone())
         }
-        Finding::Repair { command, remedy: Remedy::Command(remedy), .. } => {
+        MinedPattern::Repair { command, remedy: Remedy::Command(remedy), .. } => {
             Some(vec![remedy.clone(), command.clone()])
         }
-        Finding::Repair { .. } | Finding::Correction { .. } | Finding::Together { .. } => None,
+        MinedPattern::Repair { .. } | MinedPattern::Correction { .. } | MinedPattern::Together { .. } => None,
     }
 }
 
-fn write_draft(candidate: &Candidate, commands: &[String], all: &[Candidate]) -> Option<Draft> {
+fn write_draft(
+    candidate: &SkillCandidate,
+    commands: &[String],
+    all: &[SkillCandidate],
+) -> Option<SkillDraft> {
     let mut sources = vec![candidate.clone()];
     let mut pitfalls: Vec<String> = Vec::new();
     let related = std::iter::once(candidate).chain(all.iter().filter(|other| *other != candidate));
@@ -79,8 +88,8 @@ fn write_draft(candidate: &Candidate, commands: &[String], all: &[Candidate]) ->
         }
     }
     let checks = match &candidate.finding {
-        Finding::Procedure { checks, .. } => checks.clone(),
-        Finding::Repair { command, .. } => vec![command.clone()],
+        MinedPattern::Procedure { checks, .. } => checks.clone(),
+        MinedPattern::Repair { command, .. } => vec![command.clone()],
         _ => Vec::new(),
     };
     let topics = topics(candidate);
@@ -107,14 +116,14 @@ fn write_draft(candidate: &Candidate, commands: &[String], all: &[Candidate]) ->
     let clean = |text: &str| redact(text).text.into_owned();
     let (description, body) = (clean(&description), clean(&neutralise(&body.join("\n\n"))));
     let text = render_manifest(&Manifest { name: name.clone(), description, body });
-    Some(Draft { name, text, sources })
+    Some(SkillDraft { name, text, sources })
 }
 
 fn part(number: usize, text: &str) -> String {
     format!("## {}\n\n{text}", PARTS[number])
 }
 
-fn when_to_use(candidate: &Candidate, topics: &[String]) -> String {
+fn when_to_use(candidate: &SkillCandidate, topics: &[String]) -> String {
     let mut lines = Vec::new();
     if !topics.is_empty() {
         lines.push(format!("- When the user asks about {}.", topics.join(", ")));
@@ -149,10 +158,10 @@ fn verification(checks: &[String]) -> String {
 }
 
 /// The pitfall of these commands, as it was seen.
-fn pitfall(candidate: &Candidate, commands: &[String]) -> Option<String> {
+fn pitfall(candidate: &SkillCandidate, commands: &[String]) -> Option<String> {
     let seen = format!("seen {} in {} sessions", times(candidate.times()), candidate.sessions());
     match &candidate.finding {
-        Finding::Repair { command, symptom, remedy } if commands.contains(command) => {
+        MinedPattern::Repair { command, symptom, remedy } if commands.contains(command) => {
             let symptom =
                 symptom.as_deref().map(|symptom| format!(" (“{}”)", quote(symptom))).unwrap_or_default();
             let fix = match remedy {
@@ -161,7 +170,7 @@ fn pitfall(candidate: &Candidate, commands: &[String]) -> Option<String> {
             };
             Some(format!("{} fails{symptom} → {fix}, then run it again ({seen}).", code(command)))
         }
-        Finding::Correction { words } => {
+        MinedPattern::Correction { words } => {
             let is_about = commands.iter().any(|command| words.contains(&program(command)));
             is_about.then(|| format!("The user said: “{}” ({seen}).", quote(words)))
         }
@@ -174,7 +183,7 @@ fn times(number: usize) -> String {
 }
 
 /// The words that users shared when they asked for this, the most frequent first.
-fn topics(candidate: &Candidate) -> Vec<String> {
+fn topics(candidate: &SkillCandidate) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for asked in candidate.evidence.iter().filter_map(|evidence| evidence.asked.as_deref()) {
         let quoted = quote(asked).to_lowercase();
@@ -261,7 +270,7 @@ mod tests {
         "$ make test",
     ];
 
-    fn drafts(sessions: &[&[&str]]) -> Vec<Draft> {
+    fn drafts(sessions: &[&[&str]]) -> Vec<SkillDraft> {
         let named = |(number, lines): (usize, &&[&str])| session(&format!("s{number}"), lines);
         let sessions: Vec<_> = sessions.iter().enumerate().map(named).collect();
         write_drafts(&mine(&sessions), 2, |_| false)

@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 
 use crate::discover::{SKILL_FILE, is_passed_over};
 use crate::install::list_files;
-use crate::mining::Candidate;
+use crate::mining::SkillCandidate;
 use crate::read::{SkillFile, read_skill, read_text};
-use crate::{Draft, Manifest, PlannedFile, PlannedWrite, SkillError, SkillName};
+use crate::{Manifest, PlannedFile, PlannedWrite, SkillDraft, SkillError, SkillName};
 
 pub use acceptance::{Accepted, Undone};
 pub use journal::TakenBack;
@@ -162,7 +162,7 @@ impl Inbox {
     ///
     /// # Errors
     /// [`SkillError`] where it cannot be written; nothing is then half-done.
-    pub fn add(&self, draft: &Draft, at: Timestamp) -> Result<String, SkillError> {
+    pub fn add(&self, draft: &SkillDraft, at: Timestamp) -> Result<String, SkillError> {
         let _lock = self.lock()?;
         let plain = draft.name.as_str().to_string();
         let numbered = (2..).map(|number| format!("{plain}-{number}"));
@@ -213,7 +213,7 @@ impl Inbox {
 }
 
 /// A finding as it is noted beside a skill.
-pub fn candidate_json(candidate: &Candidate) -> Value {
+pub fn candidate_json(candidate: &SkillCandidate) -> Value {
     let seen = candidate.evidence.iter().map(|evidence| {
         let marks: Vec<String> = evidence.marks.iter().map(ToString::to_string).collect();
         json!({"session": evidence.session, "marks": marks})

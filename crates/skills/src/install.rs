@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use longhaul_redact::{Kind, has_secret};
+use longhaul_redact::{SecretKind, has_secret};
 use longhaul_workspace::{StagedFolder, create_private_folder, remove_strays};
 
 use crate::discover::{PASSED_OVER, SKILL_FILE, is_passed_over};
@@ -57,7 +57,7 @@ pub struct SecretInSkill {
     /// Its path from the folder of the skill.
     pub path: PathBuf,
     /// The kind of secret.
-    pub kind: Kind,
+    pub kind: SecretKind,
 }
 
 /// A link that would be made.

@@ -33,17 +33,17 @@ pub struct LearnedSkill {
     name: SkillName,
     text: String,
     commands: Vec<String>,
-    scripts: Vec<Script>,
+    scripts: Vec<LearnedScript>,
 }
 
 /// A script that comes with a learned skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct LearnedScript {
     name: String,
     text: String,
 }
 
-impl Script {
+impl LearnedScript {
     /// Takes a script for the folder `scripts/`. Secrets in it are replaced.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl LearnedSkill {
     ///
     /// # Errors
     /// The missing or wrong parts, in words for the author.
-    pub fn parse(text: &str, scripts: Vec<Script>) -> Result<Self, String> {
+    pub fn parse(text: &str, scripts: Vec<LearnedScript>) -> Result<Self, String> {
         if text.chars().count() > LONGEST_TEXT {
             return Err(format!("it is longer than {LONGEST_TEXT} characters"));
         }
@@ -106,7 +106,8 @@ impl LearnedSkill {
         if scripts.len() > MOST_SCRIPTS {
             return Err(format!("it has more than {MOST_SCRIPTS} scripts"));
         }
-        let is_twice = |script: &Script| scripts.iter().filter(|other| other.name == script.name).count() > 1;
+        let is_twice =
+            |script: &LearnedScript| scripts.iter().filter(|other| other.name == script.name).count() > 1;
         if let Some(script) = scripts.iter().find(|script| is_twice(script)) {
             return Err(format!("there are two scripts {}", script.name));
         }
@@ -133,7 +134,7 @@ impl LearnedSkill {
     }
 
     /// Its scripts.
-    pub fn scripts(&self) -> &[Script] {
+    pub fn scripts(&self) -> &[LearnedScript] {
         &self.scripts
     }
 }
@@ -265,7 +266,8 @@ mod tests {
     fn secrets_are_replaced_or_refused() {
         let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
         let text = WHOLE.replace("make dist", &format!("GH_TOKEN={secret} make dist"));
-        let script = Script::parse("up.sh", &format!("# usage: up.sh\nexport T={secret}\n")).expect("one");
+        let script =
+            LearnedScript::parse("up.sh", &format!("# usage: up.sh\nexport T={secret}\n")).expect("one");
         let learned = LearnedSkill::parse(&text, vec![script]).expect("whole");
         for text in [learned.text(), learned.scripts()[0].text(), &learned.commands()[0]] {
             assert!(!text.contains(&secret) && text.contains("[REDACTED]"), "{text}");
@@ -275,7 +277,10 @@ mod tests {
 
     #[track_caller]
     fn check_script(name: &str, text: &str, expected: Option<&str>) {
-        assert_eq!(Script::parse(name, text).ok().map(|script| script.name), expected.map(str::to_string));
+        assert_eq!(
+            LearnedScript::parse(name, text).ok().map(|script| script.name),
+            expected.map(str::to_string)
+        );
     }
 
     #[test]
@@ -288,7 +293,7 @@ mod tests {
             check_script(name, "usage", None);
         }
         check_script("up.sh", "echo", None);
-        let twice = vec![Script::parse("a.sh", "usage").unwrap(); 2];
+        let twice = vec![LearnedScript::parse("a.sh", "usage").unwrap(); 2];
         assert!(LearnedSkill::parse(WHOLE, twice).unwrap_err().contains("two scripts"));
     }
 

@@ -71,8 +71,8 @@ pub use lock::{Lock, Patience};
 pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
 pub use open::open_without_links;
-pub use process::{CommandLine, Ended, Process};
-pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
+pub use process::{CommandLine, Process, ProcessEnd};
+pub use project_id::{IdOrigin, LookUp, Note, ProjectId, ProjectIdentity, Projects, project_hash};
 pub use protected::{ProtectedFile, ProtectedFiles, ProtectedKind};
 pub use staged::{
     STAGED_PREFIX, StagedFolder, find_strays, is_abandoned, is_staged_name, remove_strays, staged_file,

@@ -77,7 +77,7 @@ pub struct Process {
 
 /// The end of a process: by itself, or ended by us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// With this exit code.
     Code(i32),
     /// By this signal.
@@ -99,15 +99,15 @@ impl Process {
     ///
     /// # Errors
     /// The system's.
-    pub async fn wait(&mut self) -> io::Result<Ended> {
-        self.child.wait().await.map(Ended::from)
+    pub async fn wait(&mut self) -> io::Result<ProcessEnd> {
+        self.child.wait().await.map(ProcessEnd::from)
     }
 
     /// Waits until nobody of its group is left.
     ///
     /// # Errors
     /// The system's.
-    pub async fn wait_for_group(&mut self) -> io::Result<Ended> {
+    pub async fn wait_for_group(&mut self) -> io::Result<ProcessEnd> {
         let ended = self.wait().await?;
         let mut pause = LOOK_AGAIN;
         while self.group.is_alive() {
@@ -147,7 +147,7 @@ impl Process {
     }
 }
 
-impl From<ExitStatus> for Ended {
+impl From<ExitStatus> for ProcessEnd {
     fn from(status: ExitStatus) -> Self {
         #[cfg(unix)]
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -280,9 +280,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_ends_in_its_own_way() {
-        for (text, expected) in
-            [("exit 0", Ended::Code(0)), ("exit 7", Ended::Code(7)), ("kill -9 $$", Ended::Signal(9))]
-        {
+        for (text, expected) in [
+            ("exit 0", ProcessEnd::Code(0)),
+            ("exit 7", ProcessEnd::Code(7)),
+            ("kill -9 $$", ProcessEnd::Signal(9)),
+        ] {
             assert_eq!(start(text).wait().await.unwrap(), expected, "{text}");
         }
     }
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(process.members().len(), 2);
         process.stop(LONG).await;
         assert!(!process.is_alive());
-        assert_eq!(process.wait().await.unwrap(), Ended::Signal(15));
+        assert_eq!(process.wait().await.unwrap(), ProcessEnd::Signal(15));
     }
 
     #[tokio::test(start_paused = true)]
@@ -301,7 +303,7 @@ mod tests {
         let mut process = start_and_hear("trap '' TERM; (echo on; while :; do sleep 1; done) & wait").await;
         process.stop(Duration::from_millis(1)).await;
         process.wait_for_group().await.unwrap();
-        assert_eq!(process.wait().await.unwrap(), Ended::Signal(9));
+        assert_eq!(process.wait().await.unwrap(), ProcessEnd::Signal(9));
     }
 
     #[tokio::test(start_paused = true)]
@@ -317,7 +319,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_process_left_behind_is_known() {
         let mut process = start_and_hear("exec 3>&1; sleep 600 >/dev/null & echo on >&3").await;
-        assert_eq!(process.wait().await.unwrap(), Ended::Code(0));
+        assert_eq!(process.wait().await.unwrap(), ProcessEnd::Code(0));
         assert_eq!(process.members().len(), 1);
         process.stop(LONG).await;
         assert!(process.members().is_empty());

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use longhaul_archive::parse_mark;
 use longhaul_conversation::{Ordinal, Timestamp};
 use longhaul_skills::{
-    Inbox, LearnedSkill, MemoryKind, PatchTargets, ProposedFact, Script, Skill, SkillError, SkillTier,
+    Inbox, LearnedScript, LearnedSkill, MemoryKind, PatchTargets, ProposedFact, Skill, SkillError, SkillTier,
     Skills, parse_manifest,
 };
 use longhaul_tools::{Content, IgnoreFiles, LineRange, Loaded, Roots, load_file};
@@ -179,7 +179,7 @@ impl Desk {
         }
         let mut scripts = Vec::new();
         for script in &args.scripts {
-            match Script::parse(&script.name, &script.content) {
+            match LearnedScript::parse(&script.name, &script.content) {
                 Ok(script) => scripts.push(script),
                 Err(problem) => problems.push(problem),
             }

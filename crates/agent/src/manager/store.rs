@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::{Timestamp, replace_bytes, tag_places};
-use longhaul_memory::{Discovery, MemorySettings, Places, Scope, SkipReason, Tier, load_memory, save_target};
+use longhaul_memory::{
+    Discovery, FactScope, MemorySettings, MemoryTier, Places, SkipReason, load_memory, save_target,
+};
 use longhaul_tools::{
     Answer, Content, IgnoreFiles, LineRange, OnlyFiles, ReadFile, Replace, Roots, Tool, WriteFile, load_file,
 };
@@ -50,7 +52,7 @@ impl Store {
         folders.extend(home.iter().chain(&notes).cloned());
         let global = home.iter().flat_map(|home| settings.names.iter().map(move |name| home.join(name)));
         let places = Places { private: notes.clone(), ..places.clone() };
-        let private = notes.as_ref().and_then(|_| save_target(Scope::Project, &places, settings).ok());
+        let private = notes.as_ref().and_then(|_| save_target(FactScope::Project, &places, settings).ok());
         let only = OnlyFiles {
             names: settings.names.iter().map(ToString::to_string).collect(),
             closed: home.iter().chain(&notes).cloned().collect(),
@@ -117,7 +119,13 @@ impl Store {
     }
 
     /// A file as it is; nothing of one that the manager may not touch, for instance above the workspace.
-    fn shown(&self, path: &Path, tier: Tier, ignored: &IgnoreFiles, left: &mut usize) -> Option<String> {
+    fn shown(
+        &self,
+        path: &Path,
+        tier: MemoryTier,
+        ignored: &IgnoreFiles,
+        left: &mut usize,
+    ) -> Option<String> {
         let name = self.label(path);
         let range = LineRange { start: None, end: Some(MOST_LINES) };
         let loaded = load_file(&self.roots, ignored, path.to_str()?, range).ok()?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use longhaul_agent::{ExtractorEnd, ModelProfile};
-use longhaul_memory::{Scope, save_target};
+use longhaul_memory::{FactScope, save_target};
 use longhaul_providers::HttpModel;
 use longhaul_skills::{ExtractionState, InboxNews, load_skills};
 use longhaul_workspace::Home;
@@ -68,7 +68,7 @@ async fn learn(
         return Ok(None);
     }
     let around = Surroundings::find(settings, &[])?;
-    let global_memory: PathBuf = save_target(Scope::Global, &around.places, &around.settings)?;
+    let global_memory: PathBuf = save_target(FactScope::Global, &around.places, &around.settings)?;
     let extraction = Extraction {
         project: Some(&project),
         files: &[],

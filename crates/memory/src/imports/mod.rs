@@ -15,7 +15,7 @@ use longhaul_conversation::TokenCount;
 
 use crate::identity::SeenFiles;
 use crate::neutralise::neutralise;
-use crate::read::{ReadFile, Source, read_file, reason};
+use crate::read::{ReadFile, SourceFile, read_file, reason};
 use crate::settings::{ImportFormat, MemorySettings};
 
 use resolve::Root;
@@ -65,7 +65,7 @@ pub struct Imported {
     /// The imports, in the order of the text.
     pub imports: Vec<Import>,
     /// The files whose text is in it, the first one included.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
 }
 
 /// Reads a file with its imports.
@@ -105,7 +105,7 @@ struct Importing<'a> {
     root: Root<'a>,
     settings: &'a MemorySettings,
     seen: &'a mut SeenFiles,
-    sources: Vec<Source>,
+    sources: Vec<SourceFile>,
 }
 
 /// The result of following a word that may be an import.

@@ -27,7 +27,7 @@ pub use tool::{SAVE_TOOL, SaveCall, parse_save_call, save_failure, save_schema};
 
 /// The scope of a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum FactScope {
     /// Every project of the user.
     Global,
     /// This project, for this user.
@@ -36,7 +36,7 @@ pub enum Scope {
     Folder(PathBuf),
 }
 
-impl Scope {
+impl FactScope {
     /// Those that have no more to them than their names.
     pub const NAMED: [Self; 2] = [Self::Global, Self::Project];
 
@@ -52,18 +52,18 @@ impl Scope {
 
 /// The outcome of saving a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedFact {
     /// The file.
     pub path: PathBuf,
     /// The fact as it was understood.
     pub fact: Fact,
     /// The change.
-    pub change: Change,
+    pub change: FactChange,
 }
 
 /// The change that saving a fact made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FactChange {
     /// The fact was added.
     Added {
         /// The line that it stands in now, from 1.
@@ -82,7 +82,7 @@ pub enum Change {
     Edited,
 }
 
-impl Change {
+impl FactChange {
     /// The remark about what the file says already that has to do with the fact, in a sentence.
     pub fn remark(&self) -> Option<String> {
         let told = |known: &Remembered, how: &str| format!("Line {} {how}: {:?}.", known.line, known.text);
@@ -98,11 +98,11 @@ impl Change {
 }
 
 /// The message for a user or a model.
-impl fmt::Display for Saved {
+impl fmt::Display for SavedFact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.change {
-            Change::Edited => f.write_str("Okay, I've updated the memory file with your modifications."),
-            Change::AlreadyThere { known } => {
+            FactChange::Edited => f.write_str("Okay, I've updated the memory file with your modifications."),
+            FactChange::AlreadyThere { known } => {
                 write!(
                     f,
                     "Nothing to save: line {} of {} says {:?} already.",
@@ -111,7 +111,7 @@ impl fmt::Display for Saved {
                     known.text
                 )
             }
-            Change::Added { contradicts, .. } => {
+            FactChange::Added { contradicts, .. } => {
                 write!(f, "Okay, I've remembered that: \"{}\"", self.fact)?;
                 if let Some(remark) = self.change.remark() {
                     write!(f, " {remark}")?;
@@ -129,18 +129,22 @@ impl fmt::Display for Saved {
 ///
 /// # Errors
 /// [`MemoryError::NoPlace`] if nothing is known of the home, or of the project.
-pub fn save_target(scope: Scope, places: &Places, settings: &MemorySettings) -> Result<PathBuf, MemoryError> {
+pub fn save_target(
+    scope: FactScope,
+    places: &Places,
+    settings: &MemorySettings,
+) -> Result<PathBuf, MemoryError> {
     let name = scope.name();
     let no_place = || MemoryError::NoPlace { scope: name };
     match scope {
-        Scope::Global => Ok(places.home.as_ref().ok_or_else(no_place)?.join(settings.names.first())),
-        Scope::Project => {
+        FactScope::Global => Ok(places.home.as_ref().ok_or_else(no_place)?.join(settings.names.first())),
+        FactScope::Project => {
             let folder = places.private.as_ref().ok_or_else(no_place)?;
             // Where there is such a file, the others beside it are not loaded.
             let memory = folder.join("MEMORY.md");
             Ok(if memory.is_file() { memory } else { folder.join(settings.names.first()) })
         }
-        Scope::Folder(folder) => {
+        FactScope::Folder(folder) => {
             let mut files = settings.names.iter().map(|name| folder.join(name));
             let first = folder.join(settings.names.first());
             let file = files.find(|file| file.symlink_metadata().is_ok()).unwrap_or(first);
@@ -164,7 +168,7 @@ pub fn save_in_folder(
     fact: &Fact,
     now: Timestamp,
     patience: Patience,
-) -> Result<Saved, MemoryError> {
+) -> Result<SavedFact, MemoryError> {
     let _lock = lock(lock_beside, patience)?;
     let before = read_memory(path)?;
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
@@ -180,7 +184,12 @@ pub fn save_in_folder(
 ///
 /// # Errors
 /// [`MemoryError`]; the file is then as it was.
-pub fn save_fact(path: &Path, fact: &Fact, now: Timestamp, patience: Patience) -> Result<Saved, MemoryError> {
+pub fn save_fact(
+    path: &Path,
+    fact: &Fact,
+    now: Timestamp,
+    patience: Patience,
+) -> Result<SavedFact, MemoryError> {
     let _lock = lock(path, patience)?;
     let before = read_memory(path)?;
     let proposal = Proposal::new(path, &before, fact, now);

@@ -4,14 +4,14 @@ use std::path::{Component, Path, PathBuf};
 
 use longhaul_workspace::canonical_workspace;
 
-use super::Scope;
+use super::FactScope;
 use crate::places::Places;
 
 /// The scope that a fact seems to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedScope {
     /// The scope.
-    pub scope: Scope,
+    pub scope: FactScope,
     /// True if its words say so; if not, somebody who knows should be asked.
     pub is_clear: bool,
 }
@@ -152,11 +152,11 @@ const FOLDER_WORDS: [&str; 12] = [
 /// there, and whether it may be written to, is looked up.
 ///
 /// ```
-/// use longhaul_memory::{Places, Scope, propose_scope};
+/// use longhaul_memory::{Places, FactScope, propose_scope};
 ///
 /// let propose = |text| propose_scope(text, &Places::default());
-/// assert_eq!(propose("I prefer short answers.").scope, Scope::Global);
-/// assert_eq!(propose("In this project tests run with `make`.").scope, Scope::Project);
+/// assert_eq!(propose("I prefer short answers.").scope, FactScope::Global);
+/// assert_eq!(propose("In this project tests run with `make`.").scope, FactScope::Project);
 /// assert!(!propose("Tests run with `make`.").is_clear);
 /// ```
 pub fn propose_scope(text: &str, places: &Places) -> ProposedScope {
@@ -170,15 +170,15 @@ pub fn propose_scope(text: &str, places: &Places) -> ProposedScope {
     let is_turned = here.is_some_and(|at| TURNED.iter().any(|cue| stands_before(&words, at, cue)));
     let (scope, is_clear) = match (here.is_some(), is_everywhere, folders.as_slice()) {
         // It is said of both, or of what this project is not.
-        (true, true, _) => (Scope::Project, false),
-        (true, false, _) if is_turned => (Scope::Global, false),
-        (_, false, [folder]) if !is_own => (Scope::Folder(folder.clone()), true),
-        (true, false, []) => (Scope::Project, true),
-        (false, true, []) => (Scope::Global, true),
-        (false, true, _) => (Scope::Global, false),
+        (true, true, _) => (FactScope::Project, false),
+        (true, false, _) if is_turned => (FactScope::Global, false),
+        (_, false, [folder]) if !is_own => (FactScope::Folder(folder.clone()), true),
+        (true, false, []) => (FactScope::Project, true),
+        (false, true, []) => (FactScope::Global, true),
+        (false, true, _) => (FactScope::Global, false),
         // What somebody does in a folder need not concern others there.
-        (_, false, [_, ..]) => (Scope::Project, false),
-        (false, false, []) => (Scope::Global, is_personal),
+        (_, false, [_, ..]) => (FactScope::Project, false),
+        (false, false, []) => (FactScope::Global, is_personal),
     };
     ProposedScope { scope, is_clear }
 }
@@ -307,9 +307,9 @@ mod tests {
         };
         let proposed = propose_scope(text, &places);
         let place = match &proposed.scope {
-            Scope::Global => "global".to_string(),
-            Scope::Project => "project".to_string(),
-            Scope::Folder(folder) => folder.strip_prefix(&root).unwrap().display().to_string(),
+            FactScope::Global => "global".to_string(),
+            FactScope::Project => "project".to_string(),
+            FactScope::Folder(folder) => folder.strip_prefix(&root).unwrap().display().to_string(),
         };
         let mark = if proposed.is_clear { "" } else { "?" };
         assert_eq!(format!("{place}{mark}"), expected, "{text}");
@@ -414,7 +414,7 @@ mod tests {
         fs::create_dir(folder.path().join("docs")).unwrap();
         let workspace = WorkFolder { path: folder.path().to_path_buf(), is_trusted: false };
         let places = Places { folders: vec![workspace], ..Places::default() };
-        assert_eq!(propose_scope("In docs/ use tabs", &places).scope, Scope::Global);
-        assert_eq!(propose_scope("In this project use tabs", &places).scope, Scope::Project);
+        assert_eq!(propose_scope("In docs/ use tabs", &places).scope, FactScope::Global);
+        assert_eq!(propose_scope("In this project use tabs", &places).scope, FactScope::Project);
     }
 }

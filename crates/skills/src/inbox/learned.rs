@@ -196,7 +196,7 @@ fn text_in(file: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Script;
+    use crate::LearnedScript;
     use longhaul_workspace::{Environment, Home, Patience, Projects};
 
     const AT: i64 = 1_767_323_045_000;
@@ -220,7 +220,7 @@ mod tests {
         let text = format!(
             "---\nname: {name}\ndescription: Releases.\n---\n## When to Use\n- x\n## Procedure\n1. `make dist`\n## Verification\n- z\n"
         );
-        let scripts = script.map(|text| Script::parse("up.sh", text).unwrap());
+        let scripts = script.map(|text| LearnedScript::parse("up.sh", text).unwrap());
         LearnedSkill::parse(&text, scripts.into_iter().collect()).unwrap()
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::journal::{JournalEntry, PatchSubject};
 use super::{Inbox, TakenBack, candidate_json, nothing_accepted, read_json};
 use crate::manifest::one_line;
-use crate::mining::{Candidate, FEWEST_SESSIONS, Finding};
+use crate::mining::{FEWEST_SESSIONS, MinedPattern, SkillCandidate};
 use crate::patch::{plan_onto, read_target};
 use crate::read::read_text;
 use crate::{PatchTargets, PlannedWrite, SkillError, parse_patch, plan_patch};
@@ -245,10 +245,10 @@ impl ProposedFact {
     }
 
     /// The facts in what was found: what the user said in several sessions, in their own words.
-    pub fn of(found: &[Candidate]) -> Vec<Self> {
+    pub fn of(found: &[SkillCandidate]) -> Vec<Self> {
         let repeated = found.iter().filter(|candidate| candidate.sessions() >= FEWEST_SESSIONS);
-        let fact = |candidate: &Candidate| {
-            let Finding::Correction { words } = &candidate.finding else { return None };
+        let fact = |candidate: &SkillCandidate| {
+            let MinedPattern::Correction { words } = &candidate.finding else { return None };
             let place = candidate.evidence.last().map(|seen| {
                 let mark = seen.marks.last().map(|mark| format!(" {mark}")).unwrap_or_default();
                 format!(", last in session {}{mark}", seen.session)

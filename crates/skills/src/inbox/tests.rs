@@ -33,7 +33,7 @@ impl Desk {
         desk
     }
 
-    fn draft() -> Draft {
+    fn draft() -> SkillDraft {
         let lines = ["> release it", "$ ./bump.sh --minor", "$ make test"];
         write_drafts(&mine(&[session("a", &lines), session("b", &lines)]), 2, |_| false).remove(0)
     }

@@ -124,7 +124,7 @@ fn secrets_are_pointed_out() {
     let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     let desk = Fixture::new().with("from/SKILL.md", TIDES).with("from/run.sh", &format!("T={secret}"));
     let plans = desk.plan().unwrap();
-    assert_eq!(plans[0].secrets, [SecretInSkill { path: "run.sh".into(), kind: Kind::GitHub }]);
+    assert_eq!(plans[0].secrets, [SecretInSkill { path: "run.sh".into(), kind: SecretKind::GitHub }]);
 }
 
 #[cfg(unix)]

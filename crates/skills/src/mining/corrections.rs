@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Candidate, Evidence, Finding, score};
+use super::{MinedPattern, PatternEvidence, SkillCandidate, score};
 use crate::data::MINING_WORDS;
-use crate::{Deed, SessionDigest};
+use crate::{SessionDeed, SessionDigest};
 
 /// Longer messages are tasks rather than corrections.
 const LONGEST: usize = 400;
@@ -20,16 +20,17 @@ struct CorrectionGroup {
     /// The telling words of the first.
     words: BTreeSet<String>,
     /// The evidence and the words of each.
-    seen: Vec<(Evidence, String)>,
+    seen: Vec<(PatternEvidence, String)>,
 }
 
-pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
+pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
     let mut groups: Vec<CorrectionGroup> = Vec::new();
     for session in sessions {
         for step in &session.steps {
-            let Deed::Said(text) = &step.deed else { continue };
+            let SessionDeed::Said(text) = &step.deed else { continue };
             let Some(words) = words_of_correction(text) else { continue };
-            let evidence = Evidence { session: session.id.clone(), marks: vec![step.mark], asked: None };
+            let evidence =
+                PatternEvidence { session: session.id.clone(), marks: vec![step.mark], asked: None };
             match groups.iter_mut().find(|group| is_alike(&group.words, &words)) {
                 Some(group) => group.seen.push((evidence, text.clone())),
                 None => groups.push(CorrectionGroup { words, seen: vec![(evidence, text.clone())] }),
@@ -38,9 +39,9 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
     }
     let candidate = |CorrectionGroup { seen, .. }: CorrectionGroup| {
         let words = seen.last().map(|(_, words)| words.trim().to_string()).unwrap_or_default();
-        let evidence: Vec<Evidence> = seen.into_iter().map(|(evidence, _)| evidence).collect();
+        let evidence: Vec<PatternEvidence> = seen.into_iter().map(|(evidence, _)| evidence).collect();
         let score = score(20, &evidence);
-        Candidate { finding: Finding::Correction { words }, evidence, score }
+        SkillCandidate { finding: MinedPattern::Correction { words }, evidence, score }
     };
     groups.into_iter().map(candidate).collect()
 }

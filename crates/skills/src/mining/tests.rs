@@ -41,7 +41,7 @@ fn a_repeated_procedure_is_found_whole_and_once() {
     let found = mine(&[session("a", &RELEASE), session("b", &RELEASE)]);
     assert_eq!(found[0].evidence[0].asked.as_deref(), Some("release version 2"));
     assert_eq!(found[0].evidence[1].marks, [Ordinal(3), Ordinal(5), Ordinal(6)]);
-    let Finding::Procedure { checks, .. } = &found[0].finding else { panic!("a procedure") };
+    let MinedPattern::Procedure { checks, .. } = &found[0].finding else { panic!("a procedure") };
     assert_eq!(checks, &["make test"]);
 }
 

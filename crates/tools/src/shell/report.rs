@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_workspace::Ended;
+use longhaul_workspace::ProcessEnd;
 
 use super::output::KeptText;
 use super::run::End;
@@ -44,7 +44,7 @@ pub(super) fn report(output: &KeptText, end: End, took: Duration, left: &LeftBeh
     }
     let text = lines.join("\n");
     Answer::new(match end {
-        End::Ended(Ended::Code(0)) => Outcome::Succeeded(text),
+        End::Ended(ProcessEnd::Code(0)) => Outcome::Succeeded(text),
         End::Cancelled => Outcome::Cancelled(text),
         _ => Outcome::Failed(text),
     })
@@ -58,8 +58,8 @@ fn list(pids: &[u32]) -> String {
 /// How a command ended, in a line.
 fn state(end: End) -> String {
     match end {
-        End::Ended(Ended::Code(code)) => format!("Exit code: {code}"),
-        End::Ended(Ended::Signal(signal)) => format!("Signal: {}", signal_name(signal)),
+        End::Ended(ProcessEnd::Code(code)) => format!("Exit code: {code}"),
+        End::Ended(ProcessEnd::Signal(signal)) => format!("Signal: {}", signal_name(signal)),
         End::TimedOut(limit) => format!("Stopped: it had not ended after {}, its time limit.", span(limit)),
         End::Silent(limit) => format!(
             "Stopped: it wrote nothing for {}. If it takes longer than that, set timeout_seconds or is_background.",
@@ -73,8 +73,8 @@ fn state(end: End) -> String {
 pub(super) fn standing(end: Option<End>) -> String {
     match end {
         None => "Command is running".to_string(),
-        Some(End::Ended(Ended::Code(code))) => format!("Command exited with code {code}"),
-        Some(End::Ended(Ended::Signal(signal))) => {
+        Some(End::Ended(ProcessEnd::Code(code))) => format!("Command exited with code {code}"),
+        Some(End::Ended(ProcessEnd::Signal(signal))) => {
             format!("Command was ended by signal {}", signal_name(signal))
         }
         Some(End::TimedOut(limit)) => format!("Command was stopped after {}, its time limit", span(limit)),
@@ -129,12 +129,12 @@ mod tests {
 
     #[test]
     fn the_output_comes_first_then_how_it_ended() {
-        let code = |code| End::Ended(Ended::Code(code));
+        let code = |code| End::Ended(ProcessEnd::Code(code));
         check("hi\n", code(0), SHORT, &Outcome::Succeeded("hi\nExit code: 0".into()));
         check("", code(3), SHORT, &Outcome::Failed("(no output)\nExit code: 3".into()));
-        let killed = End::Ended(Ended::Signal(9));
+        let killed = End::Ended(ProcessEnd::Signal(9));
         check("a", killed, SHORT, &Outcome::Failed("a\nSignal: 9 (KILL)".into()));
-        check("a", End::Ended(Ended::Signal(64)), SHORT, &Outcome::Failed("a\nSignal: 64".into()));
+        check("a", End::Ended(ProcessEnd::Signal(64)), SHORT, &Outcome::Failed("a\nSignal: 64".into()));
         let long = Duration::from_millis(63_200);
         check("a", code(0), long, &Outcome::Succeeded("a\nExit code: 0\nDuration: 1 min 3 s".into()));
         let cancelled = "a\nStopped: the call was cancelled.".into();
@@ -148,7 +148,7 @@ mod tests {
     fn what_is_left_behind_is_named() {
         let job = |pids: &[u32]| LeftBehind::Job { pids: pids.to_vec(), name: "job-2".into() };
         let stuck = |pids: &[u32]| LeftBehind::OutOfReach { pids: pids.to_vec() };
-        let (ended, stopped) = (End::Ended(Ended::Code(0)), End::Cancelled);
+        let (ended, stopped) = (End::Ended(ProcessEnd::Code(0)), End::Cancelled);
         for (end, left, expected) in [
             (
                 ended,

@@ -28,13 +28,13 @@ pub struct Projects {
 
 /// The id of a project, and what happened on the way to it.
 #[derive(Debug)]
-pub struct Identity {
+pub struct ProjectIdentity {
     /// The id.
     pub id: ProjectId,
     /// The path by which the project is known: absolute, with links followed.
     pub project: PathBuf,
     /// The way in which the id was found.
-    pub found: Found,
+    pub found: IdOrigin,
     /// Notes for the user.
     pub notes: Vec<Note>,
 }
@@ -45,14 +45,14 @@ pub struct LookUp {
     /// The path by which the project is known: absolute, with links followed.
     pub project: PathBuf,
     /// Its id and how it is known, if it has one.
-    pub id: Option<(ProjectId, Found)>,
+    pub id: Option<(ProjectId, IdOrigin)>,
     /// True if the registry could be understood whole. Where not, it is rebuilt when a project is next identified.
     pub is_registry_sound: bool,
 }
 
 /// The way in which an id was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum IdOrigin {
     /// The registry has it.
     Registered,
     /// The registry had lost it, or had it wrong, and a marker told.
@@ -92,10 +92,10 @@ impl Projects {
     /// # Errors
     /// [`WorkspaceError::NotAbsolute`]; [`WorkspaceError::Locked`]; [`WorkspaceError::Unreadable`] if the registry may
     /// not be read, which is never taken for an empty one.
-    pub fn identify(&self, project: &Path, patience: Patience) -> Result<Identity, WorkspaceError> {
+    pub fn identify(&self, project: &Path, patience: Patience) -> Result<ProjectIdentity, WorkspaceError> {
         let project = canonical_workspace(project)?;
         if let Some(id) = self.settled(&project)? {
-            return Ok(Identity { id, project, found: Found::Registered, notes: Vec::new() });
+            return Ok(ProjectIdentity { id, project, found: IdOrigin::Registered, notes: Vec::new() });
         }
         match self.identify_locked(&project, patience) {
             Err(error) if error.is_about_saving() => self.identify_unsaved(project, error),
@@ -125,7 +125,7 @@ impl Projects {
         from: &Path,
         to: &Path,
         patience: Patience,
-    ) -> Result<Identity, WorkspaceError> {
+    ) -> Result<ProjectIdentity, WorkspaceError> {
         let (from, to) = (canonical_workspace(from)?, canonical_workspace(to)?);
         let refused = |reason| Err(WorkspaceError::NotMoved { from: from.clone(), reason });
         let _lock = self.lock(patience)?;
@@ -153,7 +153,7 @@ impl Projects {
         {
             notes.push(Note::RegistryKeptAside(aside));
         }
-        Ok(Identity { id, project: to, found: Found::Registered, notes })
+        Ok(ProjectIdentity { id, project: to, found: IdOrigin::Registered, notes })
     }
 
     /// Every registered project with its id, in the order of the registry.
@@ -181,13 +181,13 @@ impl Projects {
     }
 
     /// The id that a project has already.
-    fn known(&self, registry: &ProjectRegistry, project: &Path) -> Option<(ProjectId, Found)> {
+    fn known(&self, registry: &ProjectRegistry, project: &Path) -> Option<(ProjectId, IdOrigin)> {
         let registered = registry.id_of(project).filter(|id| may_be_owned(self.bases.owners(id, project)));
         match registered {
-            Some(id) => Some((id.clone(), Found::Registered)),
+            Some(id) => Some((id.clone(), IdOrigin::Registered)),
             None => {
                 let found = self.bases.find(project).or_else(|| self.used_provisional(project));
-                found.map(|id| (id, Found::Healed))
+                found.map(|id| (id, IdOrigin::Healed))
             }
         }
     }
@@ -199,7 +199,7 @@ impl Projects {
         (owners.contains(&markers::Owner::Unmarked) && may_be_owned(owners)).then_some(id)
     }
 
-    fn identify_locked(&self, project: &Path, patience: Patience) -> Result<Identity, WorkspaceError> {
+    fn identify_locked(&self, project: &Path, patience: Patience) -> Result<ProjectIdentity, WorkspaceError> {
         let _lock = self.lock(patience)?;
         let mut registry = ProjectRegistry::load(&self.registry)?;
         let mut notes = Vec::new();
@@ -210,7 +210,7 @@ impl Projects {
             }
             None => {
                 notes.extend(perhaps_moved_from(&registry, project).map(Note::PerhapsMovedFrom));
-                (self.claim(&registry, project)?, Found::New)
+                (self.claim(&registry, project)?, IdOrigin::New)
             }
         };
         for (old, new) in migrate::pending(&self.bases, &id, project) {
@@ -229,7 +229,7 @@ impl Projects {
                 Err(error) => notes.push(Note::NotSaved(error)),
             }
         }
-        Ok(Identity { id, project: project.to_path_buf(), found, notes })
+        Ok(ProjectIdentity { id, project: project.to_path_buf(), found, notes })
     }
 
     fn claim(&self, registry: &ProjectRegistry, project: &Path) -> Result<ProjectId, WorkspaceError> {
@@ -243,14 +243,18 @@ impl Projects {
     }
 
     /// The best answer that needs no writing.
-    fn identify_unsaved(&self, project: PathBuf, why: WorkspaceError) -> Result<Identity, WorkspaceError> {
+    fn identify_unsaved(
+        &self,
+        project: PathBuf,
+        why: WorkspaceError,
+    ) -> Result<ProjectIdentity, WorkspaceError> {
         let registry = ProjectRegistry::load(&self.registry)?;
         let known = self.known(&registry, &project);
-        let (id, found) = known.unwrap_or_else(|| (ProjectId::provisional(&project), Found::New));
+        let (id, found) = known.unwrap_or_else(|| (ProjectId::provisional(&project), IdOrigin::New));
         // Where the id is known already, nothing of importance was to be written.
-        let is_certain = found == Found::Registered && is_owned(self.bases.owners(&id, &project));
+        let is_certain = found == IdOrigin::Registered && is_owned(self.bases.owners(&id, &project));
         let notes = if is_certain { Vec::new() } else { vec![Note::NotSaved(why)] };
-        Ok(Identity { id, project, found, notes })
+        Ok(ProjectIdentity { id, project, found, notes })
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use longhaul_agent::{Agent, Host, SessionMemory};
 use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
-use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
+use longhaul_memory::{Fact, FactScope, MemorySettings, Places, propose_scope};
 use longhaul_terminal::{
     Inbox, InboxItem, Notice, Opened, Page, Review, Services, SessionChoice, SkillChoice, Spender,
 };
@@ -355,7 +355,7 @@ impl Services for Desk<'_> {
 }
 
 /// What is to be remembered, and where it holds if that stands before it.
-fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Scope>, &'t str)> {
+fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<FactScope>, &'t str)> {
     let text = text.trim_start();
     let argument = |name: &str| {
         let rest =
@@ -364,8 +364,8 @@ fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Sco
     };
     if let Some((scope, rest)) = argument("--scope") {
         return match scope {
-            "global" => Ok((Some(Scope::Global), rest)),
-            "project" => Ok((Some(Scope::Project), rest)),
+            "global" => Ok((Some(FactScope::Global), rest)),
+            "project" => Ok((Some(FactScope::Project), rest)),
             other => Err(hinted(anyhow!("there is no scope {other:?}"), "--scope takes global or project")),
         };
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use longhaul_memory::{
-    Fact, MemoryError, MemorySettings, Places, ProposedScope, Saved, Scope, propose_scope, save_fact,
+    Fact, FactScope, MemoryError, MemorySettings, Places, ProposedScope, SavedFact, propose_scope, save_fact,
     save_in_folder, save_target,
 };
 use longhaul_workspace::Patience;
@@ -17,7 +17,7 @@ use crate::output::{choose, visible};
 /// Where a fact is kept, and who decided that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    pub(crate) scope: Scope,
+    pub(crate) scope: FactScope,
     pub(crate) by: DecidedBy,
 }
 
@@ -45,7 +45,7 @@ impl DecidedBy {
 
 impl Placed {
     /// What the user says.
-    pub(crate) fn stated(scope: Scope) -> Self {
+    pub(crate) fn stated(scope: FactScope) -> Self {
         Self { scope, by: DecidedBy::User }
     }
 
@@ -75,18 +75,19 @@ impl Placed {
 }
 
 /// Where facts of a scope hold, as the end of a sentence.
-fn in_words(scope: &Scope) -> String {
+fn in_words(scope: &FactScope) -> String {
     match scope {
-        Scope::Global => "in every project".to_string(),
-        Scope::Project => "in this project, for you alone".to_string(),
-        Scope::Folder(folder) => format!("in {}, for everybody", folder.display()),
+        FactScope::Global => "in every project".to_string(),
+        FactScope::Project => "in this project, for you alone".to_string(),
+        FactScope::Folder(folder) => format!("in {}, for everybody", folder.display()),
     }
 }
 
-fn ask(proposed: &Scope, places: &Places) -> anyhow::Result<Scope> {
+fn ask(proposed: &FactScope, places: &Places) -> anyhow::Result<FactScope> {
     let workspace = places.workspace().filter(|workspace| workspace.is_trusted);
-    let shared = workspace.map(|workspace| Scope::Folder(workspace.path.clone()));
-    let mut scopes: Vec<Scope> = [Scope::Global, Scope::Project].into_iter().chain(shared).collect();
+    let shared = workspace.map(|workspace| FactScope::Folder(workspace.path.clone()));
+    let mut scopes: Vec<FactScope> =
+        [FactScope::Global, FactScope::Project].into_iter().chain(shared).collect();
     if !scopes.contains(proposed) {
         scopes.push(proposed.clone());
     }
@@ -99,7 +100,7 @@ fn ask(proposed: &Scope, places: &Places) -> anyhow::Result<Scope> {
 }
 
 /// The scope of a folder that the user names, if facts may be saved there.
-pub(crate) fn folder(named: &Path, places: &Places) -> anyhow::Result<Scope> {
+pub(crate) fn folder(named: &Path, places: &Places) -> anyhow::Result<FactScope> {
     let refused = |reason: &str, hint: &str| {
         hinted(anyhow!("nothing can be saved in {}: {reason}", named.display()), hint.to_string())
     };
@@ -121,22 +122,22 @@ pub(crate) fn folder(named: &Path, places: &Places) -> anyhow::Result<Scope> {
     if folder.components().any(|part| part.as_os_str() == ".git") {
         return Err(refused("it is Git's own", "name a folder of the workspace"));
     }
-    Ok(Scope::Folder(folder))
+    Ok(FactScope::Folder(folder))
 }
 
 /// Saves a fact where it belongs.
 pub(crate) fn save(
     fact: &Fact,
-    scope: Scope,
+    scope: FactScope,
     places: &Places,
     settings: &MemorySettings,
-) -> Result<Saved, MemoryError> {
-    let is_shared = matches!(scope, Scope::Folder(_));
+) -> Result<SavedFact, MemoryError> {
+    let is_shared = matches!(scope, FactScope::Folder(_));
     let path = save_target(scope, places, settings)?;
     if !is_shared {
         return save_fact(&path, fact, now(), Patience::default());
     }
-    let beside = save_target(Scope::Global, places, settings)?;
+    let beside = save_target(FactScope::Global, places, settings)?;
     save_in_folder(&path, &beside, fact, now(), Patience::default())
 }
 
@@ -155,7 +156,9 @@ mod tests {
             let path = folder.path().join("work");
             let places = Places { folders: vec![WorkFolder { path, is_trusted }], ..Places::default() };
             match (super::folder(Path::new(named), &places), expected) {
-                (Ok(Scope::Folder(found)), Ok(expected)) => assert!(found.ends_with(expected), "{found:?}"),
+                (Ok(FactScope::Folder(found)), Ok(expected)) => {
+                    assert!(found.ends_with(expected), "{found:?}");
+                }
                 (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
                 (found, _) => panic!("{named}: {found:?}"),
             }
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_nobody_said_is_told() {
-        let placed = |by| Placed { scope: Scope::Global, by };
+        let placed = |by| Placed { scope: FactScope::Global, by };
         assert_eq!(placed(DecidedBy::User).remark(), None);
         assert_eq!(
             placed(DecidedBy::Words).remark().as_deref(),

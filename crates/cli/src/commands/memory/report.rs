@@ -1,6 +1,8 @@
 //! What the commands about memory say alike.
 
-use longhaul_memory::{Import, ImportOutcome, LeftOut, Memory, MemoryFile, Notice, SkipReason, Skipped};
+use longhaul_memory::{
+    Import, ImportOutcome, LeftOut, Memory, MemoryFile, SearchNotice, SkipReason, SkippedFile,
+};
 use longhaul_workspace::Trust;
 use serde_json::{Value, json};
 
@@ -42,7 +44,7 @@ pub(super) fn imports_json(imports: &[Import]) -> Value {
 }
 
 /// Files that do not count, as JSON.
-pub(super) fn skipped_json(skipped: &[Skipped]) -> Value {
+pub(super) fn skipped_json(skipped: &[SkippedFile]) -> Value {
     let skipped = skipped.iter().map(|skipped| {
         let of = match &skipped.reason {
             SkipReason::Duplicate { of } => Some(path_json(of)),
@@ -60,7 +62,7 @@ pub(super) fn skipped_json(skipped: &[Skipped]) -> Value {
 }
 
 /// What there is to know about the search, as JSON.
-pub(super) fn notices_json(notices: &[Notice], around: &Surroundings) -> Value {
+pub(super) fn notices_json(notices: &[SearchNotice], around: &Surroundings) -> Value {
     notices.iter().map(ToString::to_string).chain(around.notes.iter().cloned()).collect::<Vec<_>>().into()
 }
 
@@ -86,8 +88,9 @@ pub(super) fn trusted_json(trust: &Trust) -> Option<bool> {
 }
 
 /// Files that do not count, for people. Blank ones are nothing to tell.
-pub(super) fn skipped_text(page: &mut Page, skipped: &[Skipped]) {
-    let told: Vec<&Skipped> = skipped.iter().filter(|skipped| skipped.reason != SkipReason::Blank).collect();
+pub(super) fn skipped_text(page: &mut Page, skipped: &[SkippedFile]) {
+    let told: Vec<&SkippedFile> =
+        skipped.iter().filter(|skipped| skipped.reason != SkipReason::Blank).collect();
     if told.is_empty() {
         return;
     }
@@ -101,7 +104,7 @@ pub(super) fn skipped_text(page: &mut Page, skipped: &[Skipped]) {
 }
 
 /// What there is to know about the search, for people.
-pub(super) fn notices_text(page: &mut Page, notices: &[Notice], around: &Surroundings) {
+pub(super) fn notices_text(page: &mut Page, notices: &[SearchNotice], around: &Surroundings) {
     let mut told: Vec<String> =
         notices.iter().map(ToString::to_string).chain(around.notes.iter().cloned()).collect();
     if !around.trust.is_trusted() {

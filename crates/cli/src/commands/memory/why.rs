@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use longhaul_memory::{Explanation, When, explain};
+use longhaul_memory::{MemoryExplanation, When, explain};
 use serde_json::{Value, json};
 
 use super::report::{
@@ -37,7 +37,7 @@ pub(super) fn run(options: &WhyOptions, settings: &Settings, color: Color) -> an
 }
 
 /// The tokens that come in. Those of imports are in those of the files that import them.
-fn total(explanation: &Explanation) -> u64 {
+fn total(explanation: &MemoryExplanation) -> u64 {
     explanation
         .applies
         .iter()
@@ -46,7 +46,7 @@ fn total(explanation: &Explanation) -> u64 {
         .sum()
 }
 
-fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, around: &Surroundings) {
+fn text(page: &mut Page, explanation: &MemoryExplanation, path: &std::path::Path, around: &Surroundings) {
     let path = visible(&path.display().to_string());
     if explanation.applies.is_empty() {
         page.line(&format!("No memory file applies to {path}."));
@@ -92,7 +92,7 @@ fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, arou
     notices_text(page, &explanation.notices, around);
 }
 
-fn json(explanation: &Explanation, path: &std::path::Path, around: &Surroundings) -> Value {
+fn json(explanation: &MemoryExplanation, path: &std::path::Path, around: &Surroundings) -> Value {
     let applies = explanation.applies.iter().map(|applied| {
         json!({
             "path": path_json(&applied.path),

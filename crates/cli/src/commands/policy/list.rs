@@ -1,7 +1,7 @@
 //! `longhaul policy list`: what you always allowed, and every rule that counts here.
 
 use clap::Args;
-use longhaul_policy::{Policy, Rule, Source};
+use longhaul_policy::{Policy, Rule, RuleSource};
 use serde_json::{Value, json};
 
 use super::{load, warn};
@@ -73,7 +73,7 @@ fn written(policy: &Policy) -> impl Iterator<Item = &Rule> {
 /// The file and line of a saved rule.
 pub(super) fn place(rule: &Rule) -> String {
     match &rule.source {
-        Source::Saved { path, line, .. } => format!("{}:{line}", path.display()),
+        RuleSource::Saved { path, line, .. } => format!("{}:{line}", path.display()),
         other => other.to_string(),
     }
 }
@@ -114,13 +114,13 @@ fn rule_json(rule: &Rule) -> Value {
         "about": rule.describe(),
         "tools": tools(rule),
         "source": match &rule.source {
-            Source::BuiltIn => "built_in",
-            Source::File { .. } => "file",
-            Source::Setting(_) => "setting",
-            Source::Answer | Source::Saved { .. } => "saved",
+            RuleSource::BuiltIn => "built_in",
+            RuleSource::File { .. } => "file",
+            RuleSource::Setting(_) => "setting",
+            RuleSource::Answer | RuleSource::Saved { .. } => "saved",
         },
         "setting": match &rule.source {
-            Source::Setting(name) => Some(name),
+            RuleSource::Setting(name) => Some(name),
             _ => None,
         },
         "file": file,
@@ -134,9 +134,9 @@ fn tools(rule: &Rule) -> Vec<String> {
 
 fn file(rule: &Rule) -> (Option<Value>, Option<usize>) {
     match &rule.source {
-        Source::File { path, line } | Source::Saved { path, line, .. } => {
+        RuleSource::File { path, line } | RuleSource::Saved { path, line, .. } => {
             (Some(path_json(path)), Some(*line))
         }
-        Source::BuiltIn | Source::Setting(_) | Source::Answer => (None, None),
+        RuleSource::BuiltIn | RuleSource::Setting(_) | RuleSource::Answer => (None, None),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_agent::ExtractorEnd;
-use longhaul_memory::{Scope, save_target};
+use longhaul_memory::{FactScope, save_target};
 use longhaul_session::StoreError;
 use longhaul_skills::{ExtractionLock, candidate_json};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
         breadth: if options.all { Breadth::All } else { Breadth::Worthwhile },
         outcome: if options.dry_run { Outcome::Told } else { Outcome::Waits },
         skills: desk.skills(),
-        global_memory: save_target(Scope::Global, &desk.around.places, &desk.around.settings)?,
+        global_memory: save_target(FactScope::Global, &desk.around.places, &desk.around.settings)?,
         is_own_model: None,
         progress: &say,
     };
