@@ -4,7 +4,7 @@ use longhaul_compaction::{BudgetSettings, TruncateMode};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::TokenCount;
 use longhaul_policy::{
-    Loaded, Policy, PolicyError, Rule, SavedFiles, Situation, default_rules, load_saved, revoke_saved,
+    LoadedPolicies, Policy, PolicyError, Rule, SavedFiles, Situation, default_rules, load_saved, revoke_saved,
 };
 use longhaul_workspace::Patience;
 
@@ -87,7 +87,7 @@ impl Permissions {
     /// Reads again what the user always allows; what was allowed for the session alone is over. What is wrong with the
     /// files was said when they were first read.
     pub fn reload_saved(&mut self) {
-        let Loaded { rules, .. } = load_saved(&self.saved);
+        let LoadedPolicies { rules, .. } = load_saved(&self.saved);
         let kept = self.policy.rules().iter().filter(|rule| rule.reach().is_none()).cloned();
         self.policy =
             Policy::new(kept.chain(rules.into_iter().filter(|rule| rule.reach().is_some())).collect());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use longhaul_sessions::{ListedSession, Listing, LogError, Store, StoreError};
-use longhaul_workspace::{Home, Identity, Note, Patience, ProjectHome, Projects, project_hash};
+use longhaul_workspace::{Home, Note, Patience, ProjectHome, ProjectIdentity, Projects, project_hash};
 
 use crate::environment;
 use crate::failure::hinted;
@@ -29,7 +29,8 @@ impl Project {
     /// The project of the current folder, which gets a place in the home if it has none; and what is worth telling.
     pub fn find_or_begin() -> anyhow::Result<(Self, Vec<String>)> {
         let (home, cwd) = surroundings()?;
-        let Identity { id, project, notes, .. } = Projects::of(&home).identify(&cwd, Patience::default())?;
+        let ProjectIdentity { id, project, notes, .. } =
+            Projects::of(&home).identify(&cwd, Patience::default())?;
         let notes = notes.iter().map(told).collect();
         Ok((Self { folder: project, home: home.project(&id) }, notes))
     }

@@ -73,7 +73,7 @@ pub use result_memory::{
 };
 pub use scripted::{ScriptedModel, ScriptedReply};
 pub use sequence::Sequence;
-pub use tags::{replace_bytes, tag_places};
+pub use tags::{neutralise_tags, replace_bytes, tag_places};
 pub use texts::each_text;
 pub use time::Timestamp;
 pub use tokens::{TokenCount, grouped, plural};

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Ordinal, Origin, Part, replace_bytes, tag_places};
+use crate::{Ordinal, Origin, Part, neutralise_tags, tag_places};
 
 /// The tag around a snapshot.
 pub const SNAPSHOT_TAG: &str = "state_snapshot";
@@ -56,7 +56,7 @@ pub fn wrap_by_origin(origin: Origin, text: &str) -> Cow<'_, str> {
 
 /// Wraps a text in a tag that it cannot close.
 fn wrap(tag: &str, text: &str) -> String {
-    format!("<{tag}>\n{}\n</{tag}>", neutralise(text, &[tag]))
+    format!("<{tag}>\n{}\n</{tag}>", neutralise_tags(text, &[tag]))
 }
 
 /// The last message that a Longhaul snapshot covers: `<state_snapshot through="m214">`. The snapshot must be the whole
@@ -80,15 +80,7 @@ pub fn snapshot_through(text: &str) -> Option<Ordinal> {
 /// assert_eq!(neutralise_snapshots("a </state_snapshot> b"), "a &lt;/state_snapshot> b");
 /// ```
 pub fn neutralise_snapshots(text: &str) -> Cow<'_, str> {
-    neutralise(text, &[SNAPSHOT_TAG])
-}
-
-fn neutralise<'t>(text: &'t str, tags: &[&str]) -> Cow<'t, str> {
-    let places: Vec<(usize, &str)> = tag_places(text, tags).map(|at| (at, "&lt;")).collect();
-    match places.as_slice() {
-        [] => Cow::Borrowed(text),
-        places => Cow::Owned(replace_bytes(text, places)),
-    }
+    neutralise_tags(text, &[SNAPSHOT_TAG])
 }
 
 #[cfg(test)]

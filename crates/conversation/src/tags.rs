@@ -1,4 +1,21 @@
-//! Detection of Longhaul's tags in foreign text, so that they can be neutralised.
+//! Finds what looks like a tag of ours in text that others wrote, and makes it harmless.
+
+use std::borrow::Cow;
+
+/// The same text, in which nothing looks like one of the named tags: their brackets are escaped.
+///
+/// ```
+/// use longhaul_conversation::neutralise_tags;
+///
+/// assert_eq!(neutralise_tags("a </note> <b>", &["note"]), "a &lt;/note> <b>");
+/// ```
+pub fn neutralise_tags<'t>(text: &'t str, tags: &[&str]) -> Cow<'t, str> {
+    let places: Vec<(usize, &str)> = tag_places(text, tags).map(|at| (at, "&lt;")).collect();
+    match places.as_slice() {
+        [] => Cow::Borrowed(text),
+        places => Cow::Owned(replace_bytes(text, places)),
+    }
+}
 
 /// The positions of brackets that start or end one of the named tags, in order.
 ///

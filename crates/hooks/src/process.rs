@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use longhaul_workspace::{CommandLine, Ended, Process};
+use longhaul_workspace::{CommandLine, Process, ProcessEnd};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -86,8 +86,8 @@ async fn wait(process: &mut Process, limit: Duration, cancel: &CancellationToken
         biased;
         () = cancel.cancelled() => HookExit::Cancelled,
         ended = timeout(limit, process.wait()) => match ended {
-            Ok(Ok(Ended::Code(code))) => return HookExit::Code(code),
-            Ok(Ok(Ended::Signal(signal))) => return HookExit::Signal(signal),
+            Ok(Ok(ProcessEnd::Code(code))) => return HookExit::Code(code),
+            Ok(Ok(ProcessEnd::Signal(signal))) => return HookExit::Signal(signal),
             Ok(Err(error)) => HookExit::NotStarted(error.to_string()),
             Err(_) => HookExit::TimedOut,
         },

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::discover::ceiling;
+use crate::loaded::SkipReason;
+use crate::places::Places;
 use crate::read::{ReadFile, read_real_file, reason};
-use crate::tiers::{Places, SkipReason};
 
 /// The folders that a memory file must lie in, links followed. A link that leads out of all of them is not read.
 #[derive(Clone, Debug, Default)]

@@ -1,19 +1,36 @@
 //! Fits the files of a tier into its budget, and says what was left out.
 
+use std::path::PathBuf;
+
 use longhaul_conversation::TokenCount;
 
 use crate::estimate::estimate_tokens;
+use crate::loaded::MemoryFile;
 use crate::neutralise::label;
-use crate::render::LeftOut;
-use crate::tiers::MemoryFile;
+use crate::tier::MemoryTier;
 
-/// What is given to a model of each file, and what is not.
+/// The text of each file that fits, and the files that do not.
 #[derive(Debug)]
 pub(crate) struct Fitted {
     /// One text for each file: its own, its beginning with a note, or only a note.
     pub(crate) texts: Vec<String>,
     /// The files that are not there whole, in their order.
     pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A file that did not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The path.
+    pub path: PathBuf,
+    /// The tier.
+    pub tier: MemoryTier,
+    /// The size.
+    pub tokens: TokenCount,
+    /// The size of the part that is kept.
+    pub kept: TokenCount,
+    /// The budget of its tier.
+    pub budget: TokenCount,
 }
 
 /// A beginning shorter than this tells nothing.
@@ -58,7 +75,7 @@ fn beginning(text: &str, room: TokenCount) -> &str {
     text[..end].trim_end()
 }
 
-/// Whether this is what is given to a model of a file that does not fit: its beginning with a note, or only a note.
+/// True if this is what is given to a model of a file that does not fit: its beginning with a note, or only a note.
 pub(crate) fn is_beginning(given: &str, text: &str) -> bool {
     let (beginning, note) = given.rsplit_once('\n').unwrap_or(("", given));
     note.ends_with(']')
@@ -69,7 +86,7 @@ pub(crate) fn is_beginning(given: &str, text: &str) -> bool {
         }
 }
 
-/// How the notes begin in place of what is missing.
+/// The beginning of the notes in place of missing text.
 const LEFT_OUT: &str = "[Left out: ";
 const CUT_HERE: &str = "[Cut here: ";
 
@@ -90,13 +107,12 @@ fn with_note(beginning: &str, left: &LeftOut) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tiers::Tier;
 
     /// Files of so many tokens each, in lines of ten tokens.
     fn files(sizes: &[usize]) -> Vec<MemoryFile> {
         let file = |(number, size): (usize, &usize)| MemoryFile {
             path: format!("/w/{number}.md").into(),
-            tier: Tier::Project,
+            tier: MemoryTier::Project,
             text: vec!["x".repeat(39); size / 10].join("\n"),
             imports: Vec::new(),
             sources: Vec::new(),

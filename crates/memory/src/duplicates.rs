@@ -5,11 +5,11 @@
 pub struct Remembered {
     /// Its number, from 1.
     pub line: usize,
-    /// What it says, without list mark and comments.
+    /// The text, without list mark and comments.
     pub text: String,
 }
 
-/// What a file has to do with a fact.
+/// The likeness of a file's text to a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Likeness {
     /// It says the same: the words that matter are the same, in the same order.
@@ -99,16 +99,16 @@ fn plain(line: &str) -> String {
     said.trim().to_owned()
 }
 
-/// What a sentence says, as far as words tell.
+/// The statement of a sentence, as far as words tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Statement {
     /// The words that matter, in order, negations left out.
     words: Vec<String>,
-    /// Whether it says that something is not so, or not wanted.
+    /// True if it says that something is not so, or not wanted.
     is_negative: bool,
-    /// What it names as not wanted, behind "instead of" and the like.
+    /// The things named as not wanted, behind "instead of" and the like.
     instead_of: Vec<String>,
-    /// What it says something of, and what it says of it, if it is of that form.
+    /// The subject and its value, if it is of that form.
     assignment: Option<(Vec<String>, Vec<String>)>,
 }
 
@@ -198,7 +198,7 @@ fn stem(word: &str) -> String {
     }
 }
 
-/// How many of the words two sentences have in common, as a share of all.
+/// The share of the words that two sentences have in common.
 fn overlap(one: &[String], other: &[String]) -> f64 {
     let common = one.iter().filter(|word| other.contains(word)).count();
     let all = one.len() + other.iter().filter(|word| !one.contains(word)).count();

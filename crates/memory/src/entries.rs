@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-/// What an entry is, links not followed.
+/// The kind of an entry, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Folder,
     File,
     Other,
@@ -21,11 +21,11 @@ pub(crate) struct Lister {
 
 #[cfg(target_os = "linux")]
 impl Lister {
-    /// How much is asked of the system at once.
+    /// The size of the buffer for one call of the system.
     const ROOM: usize = 32 * 1024;
 
     /// Tells every entry of a folder, in no order.
-    pub(crate) fn list(&mut self, folder: &Path, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
+    pub(crate) fn list(&mut self, folder: &Path, mut each: impl FnMut(&OsStr, EntryKind)) -> io::Result<()> {
         use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
         use std::os::unix::ffi::OsStrExt;
 
@@ -46,9 +46,9 @@ impl Lister {
                 known => known,
             };
             let kind = match kind {
-                FileType::Directory => Kind::Folder,
-                FileType::RegularFile => Kind::File,
-                _ => Kind::Other,
+                FileType::Directory => EntryKind::Folder,
+                FileType::RegularFile => EntryKind::File,
+                _ => EntryKind::Other,
             };
             each(OsStr::from_bytes(name.to_bytes()), kind);
         }
@@ -59,13 +59,13 @@ impl Lister {
 #[cfg(not(target_os = "linux"))]
 impl Lister {
     /// Tells every entry of a folder, in no order.
-    pub(crate) fn list(&mut self, folder: &Path, mut each: impl FnMut(&OsStr, Kind)) -> io::Result<()> {
+    pub(crate) fn list(&mut self, folder: &Path, mut each: impl FnMut(&OsStr, EntryKind)) -> io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let kind = match entry.file_type()? {
-                kind if kind.is_dir() => Kind::Folder,
-                kind if kind.is_file() => Kind::File,
-                _ => Kind::Other,
+                kind if kind.is_dir() => EntryKind::Folder,
+                kind if kind.is_file() => EntryKind::File,
+                _ => EntryKind::Other,
             };
             each(&entry.file_name(), kind);
         }
@@ -94,10 +94,10 @@ mod tests {
             let mut found = Vec::new();
             lister.list(root.path(), |name, kind| found.push((name.to_owned(), kind))).expect("listed");
             let is = |name: &str| found.iter().find(|(found, _)| found == name).map(|(_, kind)| *kind);
-            assert_eq!(found.iter().filter(|(_, kind)| *kind == Kind::File).count(), 1_500);
-            assert_eq!(is(".inner"), Some(Kind::Folder));
+            assert_eq!(found.iter().filter(|(_, kind)| *kind == EntryKind::File).count(), 1_500);
+            assert_eq!(is(".inner"), Some(EntryKind::Folder));
             #[cfg(unix)]
-            assert_eq!(is("link"), Some(Kind::Other));
+            assert_eq!(is("link"), Some(EntryKind::Other));
             assert_eq!((is("."), is("..")), (None, None));
         }
         assert!(lister.list(&root.path().join("none"), |_, _| ()).is_err());

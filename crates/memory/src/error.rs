@@ -1,11 +1,11 @@
-//! What can go wrong when memory is written; reading never fails, it tells what it had to leave out.
+//! The error of writing memory; reading never fails, it reports what it had to leave out.
 
 use std::path::PathBuf;
 
-use longhaul_redact::Kind;
+use longhaul_redact::SecretKind;
 use longhaul_workspace::WorkspaceError;
 
-/// Why a fact could not be saved.
+/// An error that keeps a fact from being saved.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// There is nothing to remember. The caller asks for words.
@@ -14,8 +14,8 @@ pub enum MemoryError {
     /// The fact holds a secret, which belongs in no file that models read. The user takes it out.
     #[error("the fact holds a secret ({}), and secrets are not remembered", kind.name())]
     Secret {
-        /// What kind of secret.
-        kind: Kind,
+        /// The kind of secret.
+        kind: SecretKind,
     },
     /// There is no place for memory of this scope. The caller chooses another scope.
     #[error("there is no place for {scope} memory")]
@@ -54,7 +54,7 @@ pub enum MemoryError {
     Files {
         /// The file.
         path: PathBuf,
-        /// What prevents it.
+        /// The cause.
         #[source]
         cause: WorkspaceError,
     },

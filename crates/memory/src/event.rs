@@ -1,15 +1,15 @@
-//! What others are told when memory changes.
+//! The event of a change to memory.
 
 use std::path::PathBuf;
 
-use crate::tiers::Memory;
+use crate::loaded::Memory;
 
 /// Something that happened to memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryEvent {
     /// Memory was loaded anew.
     MemoryChanged {
-        /// How many files are in it.
+        /// The number of files.
         file_count: usize,
         /// Files that are new, gone or say something else; none if it was only loaded again.
         changed: Vec<PathBuf>,
@@ -17,7 +17,7 @@ pub enum MemoryEvent {
 }
 
 impl MemoryEvent {
-    /// What changed from one load to the next.
+    /// The change from one load to the next.
     pub fn between(before: &Memory, after: &Memory) -> Self {
         let texts = |memory: &Memory| {
             memory.files.iter().map(|file| (file.path.clone(), file.text.clone())).collect::<Vec<_>>()

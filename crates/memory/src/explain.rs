@@ -5,41 +5,44 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::TokenCount;
 use longhaul_workspace::{IgnoreRules, canonical_workspace};
 
+use crate::budget::LeftOut;
 use crate::discover::{ceiling, owner, upward};
 use crate::imports::{Import, ImportOutcome};
 use crate::jit::JustInTime;
 use crate::load::load_memory;
-use crate::render::{LeftOut, find_left_out, render_block};
+use crate::loaded::{MemoryFile, SearchNotice, SkipReason, SkippedFile};
+use crate::places::{Places, WorkFolder, is_same_place};
+use crate::render::{find_left_out, render_block};
 use crate::settings::{Discovery, MemorySettings};
-use crate::tiers::{MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder, is_same_place};
+use crate::tier::MemoryTier;
 
 /// The answer for a path.
 #[derive(Clone, Debug)]
-pub struct Explanation {
+pub struct MemoryExplanation {
     /// The files that apply, in the order in which a model reads them.
-    pub applies: Vec<Applied>,
+    pub applies: Vec<AppliedFile>,
     /// The files that do not, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// Imports that brought nothing in.
     pub not_imported: Vec<NotImported>,
     /// Files that are too large to be given to a model whole.
     pub left_out: Vec<LeftOut>,
-    /// What there is to know about the search.
-    pub notices: Vec<Notice>,
+    /// Notices about the search.
+    pub notices: Vec<SearchNotice>,
 }
 
 /// A file that applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
-    /// Where it is.
+pub struct AppliedFile {
+    /// The path.
     pub path: PathBuf,
-    /// Where it belongs.
-    pub tier: Tier,
+    /// The tier.
+    pub tier: MemoryTier,
     /// When its text comes in.
     pub when: When,
     /// The files that import it, the outermost first; none for a memory file itself.
     pub through: Vec<PathBuf>,
-    /// How many tokens come in with it, those of its imports included.
+    /// The tokens that come in with it, those of its imports included.
     pub tokens: TokenCount,
 }
 
@@ -61,28 +64,28 @@ pub struct NotImported {
     pub line: usize,
     /// The path as it is written.
     pub written: String,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
 }
 
 /// Which memory files apply when a tool touches this path, which need not exist.
-pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Explanation {
+pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> MemoryExplanation {
     let memory = load_memory(places, settings);
     let discovered = JustInTime::new(places, settings, &memory).look_up(path);
     let mut left_out = find_left_out(&memory, settings);
     left_out.extend(render_block(&discovered.files, None, settings).left_out);
     let real = canonical_workspace(path).unwrap_or_else(|_| path.to_path_buf());
     // What a scan found in another folder is not about this path.
-    let is_about = |tier: Tier, file: &Path| {
-        tier != Tier::SubDirectory || path.starts_with(owner(file)) || real.starts_with(owner(file))
+    let is_about = |tier: MemoryTier, file: &Path| {
+        tier != MemoryTier::SubDirectory || path.starts_with(owner(file)) || real.starts_with(owner(file))
     };
     // What was skipped at the start may be met just in time once more.
     let mut skipped = memory.skipped;
     let new =
         discovered.skipped.into_iter().filter(|new| !skipped.iter().any(|known| known.path == new.path));
-    let new: Vec<Skipped> = new.collect();
+    let new: Vec<SkippedFile> = new.collect();
     skipped.extend(new);
-    let mut explanation = Explanation {
+    let mut explanation = MemoryExplanation {
         applies: Vec::new(),
         skipped: skipped.into_iter().filter(|skipped| is_about(skipped.tier, &skipped.path)).collect(),
         not_imported: Vec::new(),
@@ -102,9 +105,9 @@ pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Expla
     explanation
 }
 
-impl Explanation {
+impl MemoryExplanation {
     fn add(&mut self, file: &MemoryFile, when: When) {
-        let applied = Applied {
+        let applied = AppliedFile {
             path: file.path.clone(),
             tier: file.tier,
             when,
@@ -115,11 +118,11 @@ impl Explanation {
         self.add_imports(&file.imports, std::slice::from_ref(&file.path), file.tier, when);
     }
 
-    fn add_imports(&mut self, imports: &[Import], through: &[PathBuf], tier: Tier, when: When) {
+    fn add_imports(&mut self, imports: &[Import], through: &[PathBuf], tier: MemoryTier, when: When) {
         for import in imports {
             let reason = match &import.outcome {
                 ImportOutcome::Included { path, imports, tokens } => {
-                    let applied = Applied {
+                    let applied = AppliedFile {
                         path: path.clone(),
                         tier,
                         when,
@@ -162,7 +165,7 @@ impl Explanation {
                 Discovery::Full { .. } if rules.hidden_by(&file, false).is_some() => SkipReason::Ignored,
                 Discovery::Full { .. } => SkipReason::BeyondLimit,
             };
-            self.skipped.push(Skipped { path: file, tier: Tier::SubDirectory, reason });
+            self.skipped.push(SkippedFile { path: file, tier: MemoryTier::SubDirectory, reason });
         }
     }
 }

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use longhaul_workspace::blank_comments;
 use serde_json::Value;
 
+use crate::places::ExtensionContext;
 use crate::settings::DEFAULT_NAME;
-use crate::tiers::ExtensionContext;
 
 const MANIFEST: &str = "gemini-extension.json";
 const ENABLEMENT: &str = "extension-enablement.json";
@@ -76,7 +76,7 @@ fn load(folder: &Path) -> Result<Option<ExtensionContext>, String> {
     Ok(Some(ExtensionContext { name, folder: folder.to_path_buf(), files }))
 }
 
-/// What a file holds; nothing if there is none.
+/// The contents of a file; `None` if there is none.
 fn read_json(path: &Path) -> Result<Option<Value>, String> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -88,7 +88,7 @@ fn read_json(path: &Path) -> Result<Option<Value>, String> {
     serde_json::from_slice(&blanked).map(Some).map_err(|error| format!("{name}: {error}"))
 }
 
-/// Whether an extension is active in a workspace: the last of its rules that is about the workspace decides. A rule names
+/// True if an extension is active in a workspace: the last of its rules that is about the workspace decides. A rule names
 /// a folder, with a `*` behind it also those below; an exclamation mark before it switches the extension off there.
 fn is_enabled(enablement: &Value, name: &str, workspace: &Path) -> bool {
     let rules = enablement.get(name).and_then(|rules| rules.get("overrides")).and_then(Value::as_array);

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-/// What a file is, apart from its name: links of both kinds and other spellings lead to one identity.
+/// The identity of a file, apart from its name: links of both kinds and other spellings lead to one identity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Identity {
+pub(crate) enum FileIdentity {
     #[cfg(unix)]
     Inode {
         device: u64,
@@ -15,7 +15,7 @@ pub(crate) enum Identity {
     Path(PathBuf),
 }
 
-impl Identity {
+impl FileIdentity {
     /// The identity of the file at this path, links followed; one that cannot be examined is only itself.
     pub(crate) fn of(path: &Path) -> Self {
         match fs::metadata(path) {
@@ -40,11 +40,11 @@ impl Identity {
 
 /// The files whose text is in the context, each with the name under which it came in.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen(HashMap<Identity, PathBuf>);
+pub(crate) struct SeenFiles(HashMap<FileIdentity, PathBuf>);
 
-impl Seen {
+impl SeenFiles {
     /// Notes a file; if it is there already, under this name.
-    pub(crate) fn claim(&mut self, identity: Identity, path: &Path) -> Result<(), PathBuf> {
+    pub(crate) fn claim(&mut self, identity: FileIdentity, path: &Path) -> Result<(), PathBuf> {
         match self.0.entry(identity) {
             std::collections::hash_map::Entry::Occupied(first) => Err(first.get().clone()),
             std::collections::hash_map::Entry::Vacant(place) => {
@@ -55,7 +55,7 @@ impl Seen {
     }
 
     /// The name under which a file is there.
-    pub(crate) fn get(&self, identity: &Identity) -> Option<&Path> {
+    pub(crate) fn get(&self, identity: &FileIdentity) -> Option<&Path> {
         self.0.get(identity).map(PathBuf::as_path)
     }
 

@@ -6,13 +6,15 @@ use longhaul_workspace::{IgnoreRules, canonical_workspace};
 
 use crate::bounds::Bounds;
 use crate::discover::{ceiling, owner, upward};
-use crate::identity::Identity;
+use crate::identity::FileIdentity;
 use crate::load::Loading;
+use crate::loaded::{Memory, MemoryFile, SkipReason, SkippedFile};
+use crate::places::Places;
 use crate::render::render_block;
 use crate::settings::{Discovery, ImportFormat, MemorySettings};
-use crate::tiers::{Memory, MemoryFile, Places, SkipReason, Skipped, Tier};
+use crate::tier::MemoryTier;
 
-/// What has come in so far, and where more may be.
+/// Memory files that come in when a tool touches their folder: those so far, and the places of more.
 #[derive(Debug)]
 pub struct JustInTime {
     folders: Vec<TrustedFolder>,
@@ -21,7 +23,7 @@ pub struct JustInTime {
     bounds: Bounds,
     memory: Memory,
     /// Links that lead out and were not read, each once.
-    links_out: Vec<Skipped>,
+    links_out: Vec<SkippedFile>,
 }
 
 /// A folder whose files count.
@@ -36,20 +38,20 @@ struct TrustedFolder {
     rules: IgnoreRules,
 }
 
-/// What a call of a tool brings in.
+/// The files that a call of a tool brings in.
 #[derive(Clone, Debug, Default)]
 pub struct Discovered {
     /// The files, from the outermost folder inwards.
     pub files: Vec<MemoryFile>,
     /// Those that do not count, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 impl JustInTime {
     /// Begins with what was loaded at the start. After a full scan, or in the user's own folder, nothing more comes in.
     pub fn new(places: &Places, settings: &MemorySettings, memory: &Memory) -> Self {
         let is_user_home = |folder: &Path| {
-            places.user_home.as_deref().is_some_and(|user| crate::tiers::is_same_place(user, folder))
+            places.user_home.as_deref().is_some_and(|user| crate::places::is_same_place(user, folder))
         };
         let trusted = places.folders.iter().filter(|folder| {
             folder.is_trusted && settings.discovery == Discovery::Tiered && !is_user_home(&folder.path)
@@ -70,7 +72,7 @@ impl JustInTime {
         Self { folders, home, settings, bounds, memory, links_out: Vec::new() }
     }
 
-    /// What comes in when a tool touches this path, which need not exist. Each file comes in once.
+    /// Looks up the files that come in when a tool touches this path, which need not exist. Each file comes in once.
     pub fn look_up(&mut self, path: &Path) -> Discovered {
         let (files, skipped) = (self.memory.files.len(), self.memory.skipped.len());
         self.bring_in(path);
@@ -83,7 +85,7 @@ impl JustInTime {
         Discovered { files: self.memory.files[files..].to_vec(), skipped }
     }
 
-    /// What comes in for several paths, as the block that goes behind the tool's result; nothing if that is nothing.
+    /// Looks up the files for several paths, as the block that goes behind the tool's result; `None` if there are none.
     pub fn block_for<'a>(&mut self, paths: impl IntoIterator<Item = &'a Path>) -> Option<String> {
         let files: Vec<MemoryFile> = paths.into_iter().flat_map(|path| self.look_up(path).files).collect();
         let workspace = self.folders.first().map(|folder| folder.given.clone());
@@ -96,7 +98,7 @@ impl JustInTime {
     }
 
     /// The memory files that are links out of the project and were not read, each once.
-    pub fn links_out(&self) -> &[Skipped] {
+    pub fn links_out(&self) -> &[SkippedFile] {
         &self.links_out
     }
 
@@ -121,8 +123,12 @@ impl JustInTime {
         let found = upward(start, &folder.ceiling, &self.settings.names, self.home.as_deref());
         let mut candidates = Vec::new();
         for file in found {
-            let identity = Identity::of(&file);
-            let tier = if folder.real.starts_with(owner(&file)) { Tier::Project } else { Tier::SubDirectory };
+            let identity = FileIdentity::of(&file);
+            let tier = if folder.real.starts_with(owner(&file)) {
+                MemoryTier::Project
+            } else {
+                MemoryTier::SubDirectory
+            };
             // People know the folder by the name they gave it.
             let named =
                 file.strip_prefix(&folder.real).map_or(file.clone(), |inside| folder.given.join(inside));
@@ -130,10 +136,10 @@ impl JustInTime {
                 // What came in under this very name is no news.
                 if first != named && first != file {
                     let reason = SkipReason::Duplicate { of: first.to_path_buf() };
-                    self.memory.skipped.push(Skipped { path: named, tier, reason });
+                    self.memory.skipped.push(SkippedFile { path: named, tier, reason });
                 }
             } else if folder.rules.hidden_by(&file, false).is_some() {
-                self.memory.skipped.push(Skipped { path: named, tier, reason: SkipReason::Ignored });
+                self.memory.skipped.push(SkippedFile { path: named, tier, reason: SkipReason::Ignored });
             } else {
                 candidates.push((tier, named));
             }

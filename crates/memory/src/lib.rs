@@ -1,6 +1,6 @@
 //! Memory: the standing instructions that users and projects keep in files such as `GEMINI.md`.
 //!
-//! - [`load_memory`] finds the files of every [`Tier`] and reads each once, with its [imports](Import);
+//! - [`load_memory`] finds the files of every [`MemoryTier`] and reads each once, with its [imports](Import);
 //! - [`render_system`] and [`render_first_message`] lay them out for a model, within budgets, and say what was left out;
 //! - [`JustInTime`] brings in the files of a folder when a tool touches something in it;
 //! - [`save_fact`] adds a fact, unless it is there already or a secret;
@@ -38,38 +38,41 @@ mod identity;
 mod imports;
 mod jit;
 mod load;
+mod loaded;
 mod neutralise;
+mod places;
 mod read;
 mod render;
 mod save;
 mod scan;
 mod settings;
-mod tiers;
+mod tier;
 mod told;
 
+pub use budget::LeftOut;
 pub use discover::find_root;
 pub use duplicates::Remembered;
 pub use error::MemoryError;
 pub use estimate::estimate_tokens;
 pub use event::MemoryEvent;
-pub use explain::{Applied, Explanation, NotImported, When, explain};
+pub use explain::{AppliedFile, MemoryExplanation, NotImported, When, explain};
 pub use extensions::{Extensions, find_extensions};
 pub use imports::{Import, ImportOutcome, Imported, load_with_imports};
 pub use jit::{Discovered, JustInTime};
 pub use load::load_memory;
-pub use read::Source;
+pub use loaded::{Memory, MemoryFile, SearchNotice, SkipReason, SkippedFile};
+pub use places::{ExtensionContext, Instructions, Places, WorkFolder};
+pub use read::SourceFile;
 pub use render::{
-    LeftOut, RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, is_put_back, render_block,
-    render_first_message, render_system, render_update,
+    RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, is_put_back, render_block, render_first_message,
+    render_system, render_update,
 };
 pub use save::{
-    Change, Fact, Proposal, ProposedScope, SAVE_TOOL, SaveCall, Saved, Scope, parse_save_call, propose_scope,
-    save_fact, save_failure, save_in_folder, save_schema, save_target,
+    Fact, FactChange, FactScope, Proposal, ProposedScope, SAVE_TOOL, SaveCall, SavedFact, parse_save_call,
+    propose_scope, save_fact, save_failure, save_in_folder, save_schema, save_target,
 };
 pub use settings::{
     Budgets, ContextNames, DEFAULT_NAME, Discovery, ImportFormat, ImportRules, Labels, MemorySettings,
 };
-pub use tiers::{
-    ExtensionContext, Instructions, Memory, MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder,
-};
+pub use tier::MemoryTier;
 pub use told::{Told, ToldFiles};

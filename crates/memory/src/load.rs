@@ -10,12 +10,12 @@ use longhaul_workspace::IgnoreRules;
 use crate::bounds::Bounds;
 use crate::discover::{ceiling, find_root, owner, sort_outer_first, upward};
 use crate::imports::expand;
+use crate::loaded::{Memory, MemoryFile, SearchNotice, SkipReason, SkippedFile};
+use crate::places::{Places, WorkFolder, is_same_place};
 use crate::read::ReadFile;
 use crate::scan::scan;
 use crate::settings::{Discovery, MemorySettings};
-use crate::tiers::{
-    Memory, MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder, is_same_place,
-};
+use crate::tier::MemoryTier;
 
 /// The name of private memory, which other files lie beside.
 const PRIVATE_NAME: &str = "MEMORY.md";
@@ -23,7 +23,7 @@ const PRIVATE_NAME: &str = "MEMORY.md";
 /// Fewer files than this are read one after the other: starting threads would take longer.
 const MANY: usize = 64;
 
-/// How many files are read at once.
+/// The number of files that are read at once.
 const MOST_READERS: usize = 8;
 
 /// Loads the memory that holds at the start of a session. What cannot be read is told, and never an error.
@@ -31,11 +31,11 @@ pub fn load_memory(places: &Places, settings: &MemorySettings) -> Memory {
     let mut loading = Loading { settings, memory: Memory::default() };
     // Of one file in two tiers, the first of this order has it.
     let global = Bounds::of_global(places);
-    loading.take_all(Tier::Global, global_files(places, settings), |file| global.read(file));
+    loading.take_all(MemoryTier::Global, global_files(places, settings), |file| global.read(file));
     loading.take_extensions(places);
     loading.take_project(places);
     let private = Bounds::of(places.private.as_deref());
-    loading.take_all(Tier::Private, private_files(places, settings), |file| private.read(file));
+    loading.take_all(MemoryTier::Private, private_files(places, settings), |file| private.read(file));
     loading.memory.files.sort_by_key(|file| place(file.tier));
     if places.workspace().is_some_and(|workspace| workspace.is_trusted) {
         loading.memory.instructions = places.instructions.clone();
@@ -43,13 +43,13 @@ pub fn load_memory(places: &Places, settings: &MemorySettings) -> Memory {
     loading.memory
 }
 
-/// Where the files of a tier stand among the others.
-fn place(tier: Tier) -> usize {
+/// The rank of a tier's files among the others.
+fn place(tier: MemoryTier) -> usize {
     match tier {
-        Tier::Global => 0,
-        Tier::Private => 1,
-        Tier::Extension => 2,
-        Tier::Project | Tier::SubDirectory => 3,
+        MemoryTier::Global => 0,
+        MemoryTier::Private => 1,
+        MemoryTier::Extension => 2,
+        MemoryTier::Project | MemoryTier::SubDirectory => 3,
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Loading<'a> {
 impl Loading<'_> {
     fn take_all(
         &mut self,
-        tier: Tier,
+        tier: MemoryTier,
         files: Vec<PathBuf>,
         read: impl Fn(&Path) -> Result<ReadFile, SkipReason>,
     ) {
@@ -100,12 +100,12 @@ impl Loading<'_> {
         files.dedup_by_key(|(file, _)| *file);
         for (file, folder) in files {
             let read = Bounds::of([folder]).read(file);
-            self.take(Tier::Extension, file.clone(), read);
+            self.take(MemoryTier::Extension, file.clone(), read);
         }
     }
 
     /// Takes a file in, unless its text is there already or it has none.
-    pub(crate) fn take(&mut self, tier: Tier, path: PathBuf, read: Result<ReadFile, SkipReason>) {
+    pub(crate) fn take(&mut self, tier: MemoryTier, path: PathBuf, read: Result<ReadFile, SkipReason>) {
         let skipped = match read {
             Err(reason) => reason,
             Ok(file) if file.text.trim().is_empty() => SkipReason::Blank,
@@ -120,7 +120,7 @@ impl Loading<'_> {
                 }
             },
         };
-        self.memory.skipped.push(Skipped { path, tier, reason: skipped });
+        self.memory.skipped.push(SkippedFile { path, tier, reason: skipped });
     }
 
     fn take_project(&mut self, places: &Places) {
@@ -128,7 +128,7 @@ impl Loading<'_> {
         let mut found = Vec::new();
         for (number, folder) in places.folders.iter().enumerate() {
             if places.user_home.as_deref().is_some_and(|user| is_same_place(user, &folder.path)) {
-                self.memory.notices.push(Notice::WorkspaceIsUserHome { folder: folder.path.clone() });
+                self.memory.notices.push(SearchNotice::WorkspaceIsUserHome { folder: folder.path.clone() });
                 continue;
             }
             let files = match self.settings.discovery {
@@ -156,7 +156,8 @@ impl Loading<'_> {
         };
         let mut contents = read_many(&found, read);
         for path in found {
-            let tier = if is_below(&path, &places.folders) { Tier::SubDirectory } else { Tier::Project };
+            let tier =
+                if is_below(&path, &places.folders) { MemoryTier::SubDirectory } else { MemoryTier::Project };
             let read = contents.remove(&path).unwrap_or_else(|| read(&path));
             self.take(tier, path, read);
         }
@@ -166,13 +167,13 @@ impl Loading<'_> {
     fn find_upward(&mut self, folder: &WorkFolder, top: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         let files = upward(&folder.path, top, &self.settings.names, home);
         if !folder.is_trusted {
-            self.skip(Tier::Project, files, &SkipReason::Untrusted);
+            self.skip(MemoryTier::Project, files, &SkipReason::Untrusted);
             return Vec::new();
         }
         let rules = self.rules(&folder.path);
         let (hidden, shown): (Vec<_>, Vec<_>) =
             files.into_iter().partition(|file| rules.hidden_by(file, false).is_some());
-        self.skip(Tier::Project, hidden, &SkipReason::Ignored);
+        self.skip(MemoryTier::Project, hidden, &SkipReason::Ignored);
         shown
     }
 
@@ -190,13 +191,13 @@ impl Loading<'_> {
         let scan = scan(&folder.path, &self.settings.names, &rules, most_folders);
         if scan.left > 0 {
             let (folder, scanned, left) = (folder.path.clone(), scan.scanned, scan.left);
-            self.memory.notices.push(Notice::ScanCutShort { folder, scanned, left });
+            self.memory.notices.push(SearchNotice::ScanCutShort { folder, scanned, left });
         }
         let unreadable = scan.unreadable.into_iter();
         self.memory
             .notices
-            .extend(unreadable.map(|(folder, reason)| Notice::UnreadableFolder { folder, reason }));
-        self.skip(Tier::SubDirectory, scan.ignored, &SkipReason::Ignored);
+            .extend(unreadable.map(|(folder, reason)| SearchNotice::UnreadableFolder { folder, reason }));
+        self.skip(MemoryTier::SubDirectory, scan.ignored, &SkipReason::Ignored);
         let mut found = scan.found;
         found.retain(|file| home.is_none_or(|home| file.parent() != Some(home)));
         found
@@ -206,7 +207,7 @@ impl Loading<'_> {
         let root = ceiling(folder, &self.settings.markers);
         let rules = IgnoreRules::load(root, folder, &self.settings.ignoring);
         for problem in &rules.problems {
-            let notice = Notice::BadIgnoreRule { reason: problem.clone() };
+            let notice = SearchNotice::BadIgnoreRule { reason: problem.clone() };
             if !self.memory.notices.contains(&notice) {
                 self.memory.notices.push(notice);
             }
@@ -214,16 +215,16 @@ impl Loading<'_> {
         rules
     }
 
-    fn skip(&mut self, tier: Tier, files: Vec<PathBuf>, reason: &SkipReason) {
+    fn skip(&mut self, tier: MemoryTier, files: Vec<PathBuf>, reason: &SkipReason) {
         for path in files {
             if !self.memory.skipped.iter().any(|known| known.path == path && known.reason == *reason) {
-                self.memory.skipped.push(Skipped { path, tier, reason: reason.clone() });
+                self.memory.skipped.push(SkippedFile { path, tier, reason: reason.clone() });
             }
         }
     }
 }
 
-/// How far up a full scan goes: to the folder above the root, or without one to the one above the user's own. Without
+/// The highest folder of a full scan: the folder above the root, or without one the one above the user's own. Without
 /// markers it does not go up at all.
 fn scan_ceiling(folder: &Path, places: &Places, settings: &MemorySettings) -> PathBuf {
     if settings.markers.is_empty() {
@@ -239,7 +240,7 @@ fn scan_ceiling(folder: &Path, places: &Places, settings: &MemorySettings) -> Pa
     stop.filter(is_nothing).unwrap_or(top).to_path_buf()
 }
 
-/// Whether a file is in a folder that is below those that are worked in, and not above any.
+/// True if a file is in a folder that is below those that are worked in, and not above any.
 fn is_below(file: &Path, folders: &[WorkFolder]) -> bool {
     let own = owner(file);
     !folders.iter().any(|folder| folder.path.starts_with(own))

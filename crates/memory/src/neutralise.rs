@@ -19,7 +19,7 @@ const TAGS: [&str; 10] = [
     SNAPSHOT_TAG,
 ];
 
-/// How lines begin that tell where a file's text begins and ends.
+/// The beginnings of lines that mark the start and the end of a file's text.
 const MARKS: [&str; 8] = [
     "--- context from:",
     "--- end of context from:",

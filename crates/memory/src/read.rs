@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use longhaul_workspace::open_without_links;
 
-use crate::identity::Identity;
+use crate::identity::FileIdentity;
 
 /// No memory file and no import is larger than this.
 pub(crate) const LARGEST: u64 = 1 << 20;
@@ -16,22 +16,22 @@ pub(crate) const LARGEST: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct ReadFile {
     pub(crate) text: String,
-    pub(crate) source: Source,
-    pub(crate) identity: Identity,
+    pub(crate) source: SourceFile,
+    pub(crate) identity: FileIdentity,
 }
 
 /// A file as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// Where it is.
+pub struct SourceFile {
+    /// The path.
     pub path: PathBuf,
     /// When it was last changed, as far as the system knows.
     pub modified: Option<SystemTime>,
     hash: [u8; 32],
 }
 
-impl Source {
-    /// Whether the file on disk says something else by now, or is gone.
+impl SourceFile {
+    /// True if the file on disk says something else by now, or is gone.
     pub fn has_changed(&self) -> bool {
         // Times are too coarse to tell: an editor can save twice within one tick.
         let read = self.path.canonicalize().and_then(|real| read_bytes(&real));
@@ -50,12 +50,12 @@ pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
     if bytes.contains(&0) {
         return Err(io::Error::other("it is no text"));
     }
-    let source = Source {
+    let source = SourceFile {
         path: path.to_path_buf(),
         modified: found.modified().ok(),
         hash: *blake3::hash(&bytes).as_bytes(),
     };
-    let identity = Identity::from_metadata(path, &found);
+    let identity = FileIdentity::from_metadata(path, &found);
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
@@ -75,7 +75,7 @@ fn read_bytes(real: &Path) -> io::Result<(Vec<u8>, fs::Metadata)> {
     Ok((bytes, found))
 }
 
-/// What the system said, without its number, as models and users read it.
+/// The system's error without its number, as models and users read it.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".into(),

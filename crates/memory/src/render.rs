@@ -1,16 +1,17 @@
 //! Renders memory as the text that a model reads, within a budget for each tier.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use longhaul_conversation::{
     DISCOVERED_MEMORY_MARKS, Timestamp, TokenCount, UPDATED_MEMORY_MARKS as UPDATED,
 };
 
-use crate::budget::{Fitted, fit};
+use crate::budget::{Fitted, LeftOut, fit};
+use crate::loaded::{Memory, MemoryFile};
 use crate::neutralise::{label, neutralise};
 use crate::settings::{Discovery, Labels, MemorySettings};
-use crate::tiers::{Memory, MemoryFile, Tier};
+use crate::tier::MemoryTier;
 
 const PRECEDENCE: &str = include_str!("prompts/precedence.md");
 
@@ -20,11 +21,11 @@ const SHORTENED: &str = include_str!("prompts/shortened.md");
 
 const GONE: &str = include_str!("prompts/gone.md");
 
-/// How the lines begin that stand before and behind a file's text.
+/// The beginnings of the lines before and behind a file's text.
 pub(crate) const BEGIN: &str = "--- Context from: ";
 pub(crate) const END: &str = "--- End of Context from: ";
 
-/// What a model is told about saving facts.
+/// The prompt about saving facts.
 pub const SAVE_GUIDANCE: &str = include_str!("prompts/save_memory.md");
 
 /// A text for a model, and what had to be left out of it.
@@ -36,22 +37,7 @@ pub struct Rendered {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A file that did not fit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Where it belongs.
-    pub tier: Tier,
-    /// How large it is.
-    pub tokens: TokenCount,
-    /// How much of it is there.
-    pub kept: TokenCount,
-    /// What its tier may take.
-    pub budget: TokenCount,
-}
-
-/// What holds while memory is rendered.
+/// The options of rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions<'a> {
     /// The settings.
@@ -62,13 +48,13 @@ pub struct RenderOptions<'a> {
     pub now: Timestamp,
 }
 
-/// What goes into the system instruction: the order of precedence, global and private memory, and after a full scan
+/// Renders the part of the system instruction: the order of precedence, global and private memory, and after a full scan
 /// everything. Project memory stays out otherwise, so that reloading it leaves the prompt as it was.
 pub fn render_system(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
     let mut rendered = Rendered::default();
-    let mut tiers = vec![Section::Global, Section::Private];
+    let mut tiers = vec![MemorySection::Global, MemorySection::Private];
     if options.settings.discovery != Discovery::Tiered {
-        tiers.extend([Section::Extension, Section::Project]);
+        tiers.extend([MemorySection::Extension, MemorySection::Project]);
     }
     let body = loaded_context(memory, &tiers, options, &mut rendered.left_out);
     if !body.is_empty() || memory.files.iter().any(|file| !file.text.is_empty()) || has_instructions(memory) {
@@ -80,17 +66,17 @@ pub fn render_system(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
     rendered
 }
 
-/// What goes before the first message: memory of extensions and of the project, unless a full scan put it elsewhere.
+/// Renders the text before the first message: memory of extensions and of the project, unless a full scan put it elsewhere.
 pub fn render_first_message(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
     let mut rendered = Rendered::default();
     if options.settings.discovery == Discovery::Tiered {
-        let tiers = [Section::Extension, Section::Project];
+        let tiers = [MemorySection::Extension, MemorySection::Project];
         rendered.text = loaded_context(memory, &tiers, options, &mut rendered.left_out);
     }
     rendered
 }
 
-/// What goes behind the result of a tool that brought these files in; with two empty lines before it.
+/// Renders the block behind the result of a tool that brought these files in; with two empty lines before it.
 pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &MemorySettings) -> Rendered {
     let budget = settings.budgets.just_in_time;
     let Fitted { texts, left_out } = fit(&files.iter().collect::<Vec<_>>(), budget);
@@ -101,7 +87,7 @@ pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &M
     Rendered { text, left_out }
 }
 
-/// Why files are told again in the middle of a conversation.
+/// The reason why files are told again in the middle of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     /// They say something else, or are new.
@@ -110,7 +96,7 @@ pub enum Update {
     Shortened,
 }
 
-/// Whether a passage of a conversation puts files back that a compaction left out.
+/// True if a passage of a conversation puts files back that a compaction left out.
 pub fn is_put_back(passage: &str) -> bool {
     passage
         .trim_start()
@@ -118,7 +104,7 @@ pub fn is_put_back(passage: &str) -> bool {
         .is_some_and(|text| text.starts_with(SHORTENED.trim_end()))
 }
 
-/// What tells a model in the middle of a conversation what files say now, and which no longer count; nothing if there are
+/// Renders what files say now and which no longer count, for the middle of a conversation; nothing if there are
 /// neither.
 pub fn render_update(
     why: Update,
@@ -149,14 +135,14 @@ pub(crate) fn render_gone(files: &[&Path], workspace: Option<&Path>, settings: &
     blocks.collect::<Vec<_>>().join("\n\n")
 }
 
-/// What stands in place of the text of a file that no longer counts.
+/// The note in place of the text of a file that no longer counts.
 pub(crate) fn gone_note() -> &'static str {
     GONE.trim_end()
 }
 
 /// All of memory as people read it: one section for each tier that says anything.
 pub fn flatten(memory: &Memory, workspace: Option<&Path>, settings: &MemorySettings) -> String {
-    let sections = Section::ALL.into_iter().filter_map(|section| {
+    let sections = MemorySection::ALL.into_iter().filter_map(|section| {
         let blocks = memory
             .files_of(section.tiers())
             .map(|file| block(&file.path, &file.text, workspace, settings))
@@ -169,28 +155,28 @@ pub fn flatten(memory: &Memory, workspace: Option<&Path>, settings: &MemorySetti
 
 /// The files that do not fit into the budgets of their tiers.
 pub(crate) fn find_left_out(memory: &Memory, settings: &MemorySettings) -> Vec<LeftOut> {
-    let sections = Section::ALL.into_iter();
+    let sections = MemorySection::ALL.into_iter();
     sections.flat_map(|section| section.fit(memory, settings).1.left_out).collect()
 }
 
 /// A part of memory that has tags of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Section {
+enum MemorySection {
     Global,
     Private,
     Extension,
     Project,
 }
 
-impl Section {
+impl MemorySection {
     const ALL: [Self; 4] = [Self::Global, Self::Private, Self::Extension, Self::Project];
 
-    fn tiers(self) -> &'static [Tier] {
+    fn tiers(self) -> &'static [MemoryTier] {
         match self {
-            Self::Global => &[Tier::Global],
-            Self::Private => &[Tier::Private],
-            Self::Extension => &[Tier::Extension],
-            Self::Project => &[Tier::Project, Tier::SubDirectory],
+            Self::Global => &[MemoryTier::Global],
+            Self::Private => &[MemoryTier::Private],
+            Self::Extension => &[MemoryTier::Extension],
+            Self::Project => &[MemoryTier::Project, MemoryTier::SubDirectory],
         }
     }
 
@@ -243,7 +229,7 @@ fn precedence(settings: &MemorySettings) -> String {
 /// The tags with what these sections say in them; nothing if they say nothing.
 fn loaded_context(
     memory: &Memory,
-    sections: &[Section],
+    sections: &[MemorySection],
     options: &RenderOptions<'_>,
     left_out: &mut Vec<LeftOut>,
 ) -> String {
@@ -257,7 +243,7 @@ fn loaded_context(
 }
 
 fn render_section(
-    section: Section,
+    section: MemorySection,
     memory: &Memory,
     options: &RenderOptions<'_>,
     left_out: &mut Vec<LeftOut>,
@@ -273,7 +259,7 @@ fn render_section(
         return None;
     }
     let text = match section {
-        Section::Private => format!(
+        MemorySection::Private => format!(
             "--- Private project memory: the user's own, not part of the repository ---\n{text}\n--- End of private project memory ---"
         ),
         _ => text,
@@ -296,7 +282,7 @@ pub(crate) fn file_label(path: &Path, workspace: Option<&Path>, settings: &Memor
 /// same text is sent every day.
 fn staleness(file: &MemoryFile, options: &RenderOptions<'_>) -> String {
     // Files of a repository are as old as its last checkout.
-    if !matches!(file.tier, Tier::Global | Tier::Private) {
+    if !matches!(file.tier, MemoryTier::Global | MemoryTier::Private) {
         return String::new();
     }
     let Some(modified) = file.sources.iter().filter_map(|source| source.modified).max().and_then(timestamp)

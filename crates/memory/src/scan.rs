@@ -9,7 +9,7 @@ use std::thread;
 
 use longhaul_workspace::{GitChain, IgnoreRules};
 
-use crate::entries::{Kind, Lister};
+use crate::entries::{EntryKind, Lister};
 use crate::read::reason;
 use crate::settings::ContextNames;
 
@@ -19,36 +19,41 @@ const PASSED_OVER: [&str; 2] = [".git", "node_modules"];
 /// More threads than this only wait for the disk.
 const MOST_THREADS: usize = 8;
 
-/// How many folders a thread takes at once.
+/// The number of folders that a thread takes at once.
 const SHARE: usize = 32;
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Debug, Default)]
-pub(crate) struct Scan {
+pub(crate) struct FolderScan {
     /// The memory files, in no order.
     pub(crate) found: Vec<PathBuf>,
     /// Memory files that are hidden.
     pub(crate) ignored: Vec<PathBuf>,
     /// Folders that could not be read, with what the system said.
     pub(crate) unreadable: Vec<(PathBuf, String)>,
-    /// How many folders were looked at, the first one included.
+    /// The number of folders that were looked at, the first one included.
     pub(crate) scanned: usize,
-    /// How many were found and not looked at.
+    /// The number of folders that were found and not looked at.
     pub(crate) left: usize,
-    next: Vec<Folder>,
+    next: Vec<ScannedFolder>,
 }
 
 /// A folder to look at, with Git's rules that hold in it.
 #[derive(Debug)]
-struct Folder {
+struct ScannedFolder {
     path: PathBuf,
     chain: GitChain,
 }
 
 /// Looks for memory files in `start` and below it, in at most so many folders, the nearest first. Links are not followed.
-pub(crate) fn scan(start: &Path, names: &ContextNames, rules: &IgnoreRules, most_folders: usize) -> Scan {
-    let mut total = Scan::default();
-    let mut level = vec![Folder { path: start.to_path_buf(), chain: GitChain::default() }];
+pub(crate) fn scan(
+    start: &Path,
+    names: &ContextNames,
+    rules: &IgnoreRules,
+    most_folders: usize,
+) -> FolderScan {
+    let mut total = FolderScan::default();
+    let mut level = vec![ScannedFolder { path: start.to_path_buf(), chain: GitChain::default() }];
     while !level.is_empty() {
         let room = most_folders - total.scanned;
         if level.len() > room {
@@ -74,13 +79,13 @@ pub(crate) fn scan(start: &Path, names: &ContextNames, rules: &IgnoreRules, most
 }
 
 /// Looks at folders of one level. Each thread takes some until none are left.
-fn scan_level(level: &[Folder], names: &ContextNames, rules: &IgnoreRules) -> Vec<Scan> {
+fn scan_level(level: &[ScannedFolder], names: &ContextNames, rules: &IgnoreRules) -> Vec<FolderScan> {
     let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = processors.min(MOST_THREADS).min(level.len().div_ceil(SHARE));
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(threads));
     let work = || {
-        let (mut part, mut lister) = (Scan::default(), Lister::default());
+        let (mut part, mut lister) = (FolderScan::default(), Lister::default());
         loop {
             let from = next.fetch_add(SHARE, Ordering::Relaxed);
             let Some(mine) = level.get(from..level.len().min(from + SHARE)).filter(|mine| !mine.is_empty())
@@ -108,22 +113,22 @@ fn scan_level(level: &[Folder], names: &ContextNames, rules: &IgnoreRules) -> Ve
 }
 
 fn scan_folder(
-    folder: &Folder,
+    folder: &ScannedFolder,
     names: &ContextNames,
     rules: &IgnoreRules,
     lister: &mut Lister,
-    part: &mut Scan,
+    part: &mut FolderScan,
 ) -> io::Result<()> {
     let is_open = rules.hides_nothing();
     let chain = if is_open { GitChain::default() } else { rules.enter(&folder.path, &folder.chain) };
     lister.list(&folder.path, |name, kind| match kind {
-        Kind::Folder if !PASSED_OVER.iter().any(|passed| name == *passed) => {
+        EntryKind::Folder if !PASSED_OVER.iter().any(|passed| name == *passed) => {
             let path = folder.path.join(name);
             if is_open || rules.entry_hidden_by(&path, true, &chain).is_none() {
-                part.next.push(Folder { path, chain: chain.clone() });
+                part.next.push(ScannedFolder { path, chain: chain.clone() });
             }
         }
-        Kind::File if names.position(name).is_some() => {
+        EntryKind::File if names.position(name).is_some() => {
             let path = folder.path.join(name);
             let is_hidden = !is_open && rules.entry_hidden_by(&path, false, &chain).is_some();
             if is_hidden { part.ignored.push(path) } else { part.found.push(path) }
@@ -151,7 +156,7 @@ mod tests {
         root
     }
 
-    fn run(root: &Path, most_folders: usize, ignoring: &Ignoring) -> Scan {
+    fn run(root: &Path, most_folders: usize, ignoring: &Ignoring) -> FolderScan {
         let rules = IgnoreRules::load(root, root, ignoring);
         scan(root, &ContextNames::default(), &rules, most_folders)
     }

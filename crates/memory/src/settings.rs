@@ -1,9 +1,9 @@
-//! What users can set about memory, as values.
+//! The settings of memory.
 
 use longhaul_conversation::TokenCount;
 use longhaul_workspace::{Ignoring, SafeName};
 
-use crate::tiers::Tier;
+use crate::tier::MemoryTier;
 
 /// The name that memory files have unless users choose others.
 pub const DEFAULT_NAME: &str = "GEMINI.md";
@@ -11,23 +11,23 @@ pub const DEFAULT_NAME: &str = "GEMINI.md";
 /// Everything that can be set about memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// What memory files are called.
+    /// The names of memory files.
     pub names: ContextNames,
-    /// What marks the folder above which nothing counts; none of them means that no folder above counts.
+    /// The markers of the folder above which nothing counts; none of them means that no folder above counts.
     pub markers: Vec<String>,
-    /// How memory files are found.
+    /// The way in which memory files are found.
     pub discovery: Discovery,
-    /// Whether folders that were added to the workspace are scanned, too. The tiered way always takes them.
+    /// True if folders that were added to the workspace are scanned, too. The tiered way always takes them.
     pub scans_included: bool,
-    /// What hides memory files.
+    /// The ignore rules that hide memory files.
     pub ignoring: Ignoring,
-    /// How imports are laid out.
+    /// The layout of imports.
     pub import_format: ImportFormat,
-    /// What may be imported.
+    /// The rules of imports.
     pub imports: ImportRules,
-    /// How paths are written in the text that models read.
+    /// The form of paths in the text that models read.
     pub labels: Labels,
-    /// How much of each tier is given to a model.
+    /// The budgets of the tiers.
     pub budgets: Budgets,
     /// After how many days without a change a model is told that what a file says may be out of date.
     pub stale_after_days: u32,
@@ -94,24 +94,24 @@ impl ContextNames {
     }
 }
 
-/// How memory files of a workspace are found.
+/// The way in which memory files of a workspace are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discovery {
     /// Upwards from the workspace at the start, and below it when a tool touches something there.
     Tiered,
     /// By a scan of the whole workspace at the start.
     Full {
-        /// How many folders are looked at.
+        /// The most folders that are looked at.
         most_folders: usize,
     },
 }
 
 impl Discovery {
-    /// How many folders are looked at unless users say otherwise.
+    /// The default number of folders that are looked at.
     pub const MOST_FOLDERS: usize = 200;
 }
 
-/// How imports are laid out.
+/// The layout of imports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportFormat {
     /// Each in its place.
@@ -120,12 +120,12 @@ pub enum ImportFormat {
     Flat,
 }
 
-/// What may be imported.
+/// The rules of imports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportRules {
-    /// How many imports deep a file may be.
+    /// The deepest nesting of imports.
     pub deepest: usize,
-    /// Whether only Markdown is imported.
+    /// True if only Markdown is imported.
     pub only_markdown: bool,
 }
 
@@ -135,7 +135,7 @@ impl Default for ImportRules {
     }
 }
 
-/// How paths are written in the text that models read.
+/// The form of paths in the text that models read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {
     /// From the root on.
@@ -144,7 +144,7 @@ pub enum Labels {
     Relative,
 }
 
-/// How many tokens of each tier are given to a model.
+/// The tokens of each tier that are given to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budgets {
     /// Of global memory.
@@ -173,12 +173,12 @@ impl Default for Budgets {
 
 impl Budgets {
     /// The budget of a tier. What is below a project's folder shares the project's.
-    pub fn of(&self, tier: Tier) -> TokenCount {
+    pub fn of(&self, tier: MemoryTier) -> TokenCount {
         match tier {
-            Tier::Global => self.global,
-            Tier::Extension => self.extension,
-            Tier::Private => self.private,
-            Tier::Project | Tier::SubDirectory => self.project,
+            MemoryTier::Global => self.global,
+            MemoryTier::Extension => self.extension,
+            MemoryTier::Private => self.private,
+            MemoryTier::Project | MemoryTier::SubDirectory => self.project,
         }
     }
 }

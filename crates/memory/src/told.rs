@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::budget::is_beginning;
+use crate::loaded::MemoryFile;
 use crate::render::{BEGIN, END, file_label, gone_note};
 use crate::settings::MemorySettings;
-use crate::tiers::MemoryFile;
 
-/// What a conversation tells of a file.
+/// The state of a file in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// Nothing, or that it is gone.
     Nothing,
-    /// What it said once, and says no more.
+    /// An older text of it.
     Older,
-    /// What it says now, or as much of it as the budgets allow.
+    /// Its present text, or as much of it as the budgets allow.
     Now,
 }
 
@@ -42,7 +42,7 @@ impl<'a> ToldFiles<'a> {
         Self { latest }
     }
 
-    /// What is told of a file.
+    /// The state of a file.
     pub fn of(&self, file: &MemoryFile, workspace: Option<&Path>, settings: &MemorySettings) -> Told {
         let label = file_label(&file.path, workspace, settings);
         match self.latest.get(label.as_str()) {
@@ -79,20 +79,20 @@ fn next_mark(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::render::{render_block, render_gone};
-    use crate::tiers::Tier;
+    use crate::tier::MemoryTier;
     use longhaul_conversation::TokenCount;
 
     fn file(path: &str, text: &str) -> MemoryFile {
         MemoryFile {
             path: path.into(),
-            tier: Tier::Project,
+            tier: MemoryTier::Project,
             text: text.into(),
             imports: Vec::new(),
             sources: Vec::new(),
         }
     }
 
-    /// What passages, each made of a file's text, tell of `/w/GEMINI.md` where that says "b".
+    /// Checks the state of `/w/GEMINI.md`, which says "b", after passages that are each made of a file's text.
     #[track_caller]
     fn check(passages: &[&str], expected: Told) {
         let told = ToldFiles::read(passages.iter().copied());

@@ -4,7 +4,7 @@ mod world;
 
 use std::fs;
 
-use longhaul_memory::{ExtensionContext, Instructions, Notice, Tier, flatten};
+use longhaul_memory::{ExtensionContext, Instructions, MemoryTier, SearchNotice, flatten};
 use longhaul_workspace::Ignoring;
 use world::World;
 
@@ -121,7 +121,7 @@ fn a_scan_that_was_cut_short_says_so() {
         "sub-directory user/work/app/src/GEMINI.md",
     ]);
     let folder = world.path("user/work/app");
-    let notice = Notice::ScanCutShort { folder, scanned: 2, left: 1 };
+    let notice = SearchNotice::ScanCutShort { folder, scanned: 2, left: 1 };
     assert_eq!(world.load().notices, std::slice::from_ref(&notice));
     assert!(
         notice.to_string().ends_with("stopped at its limit of 2 folders; at least 1 more were not looked at")
@@ -196,7 +196,7 @@ fn the_users_own_folder_is_no_project() {
         let mut world = world;
         world.places.folders[0].path = world.path("user");
         world.check(&["global user/.gemini/GEMINI.md"]);
-        assert!(matches!(world.load().notices[..], [Notice::WorkspaceIsUserHome { .. }]));
+        assert!(matches!(world.load().notices[..], [SearchNotice::WorkspaceIsUserHome { .. }]));
     }
 }
 
@@ -374,5 +374,5 @@ fn a_change_on_disk_is_noticed_in_imports_too() {
     let event = longhaul_memory::MemoryEvent::between(&memory, &world.load());
     let changed = vec![world.path("user/work/app/GEMINI.md")];
     assert_eq!(event, longhaul_memory::MemoryEvent::MemoryChanged { file_count: 1, changed });
-    assert_eq!(world.load().files_of(&[Tier::Project]).count(), 1);
+    assert_eq!(world.load().files_of(&[MemoryTier::Project]).count(), 1);
 }

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use longhaul_conversation::Timestamp;
-use longhaul_memory::{Change, Fact, MemoryError, Proposal, Saved, Scope, save_fact, save_target};
+use longhaul_memory::{
+    Fact, FactChange, FactScope, MemoryError, Proposal, SavedFact, save_fact, save_target,
+};
 use longhaul_workspace::Patience;
 use proptest::prelude::*;
 use world::World;
@@ -19,7 +21,7 @@ fn fact(text: &str) -> Fact {
     Fact::parse(text).expect("a fact")
 }
 
-fn save(path: &Path, text: &str) -> Result<Saved, MemoryError> {
+fn save(path: &Path, text: &str) -> Result<SavedFact, MemoryError> {
     save_fact(path, &fact(text), now(), Patience::default())
 }
 
@@ -32,7 +34,7 @@ fn check(before: &str, text: &str, after: &str) {
     let saved = save(&path, text).expect("saved");
     let item = format!("- {text} <!-- saved 2026-03-04 -->");
     assert_eq!(fs::read_to_string(&path).expect("readable"), after.replace("ITEM", &item));
-    if let Change::Added { line, .. } = saved.change {
+    if let FactChange::Added { line, .. } = saved.change {
         assert_eq!(fs::read_to_string(&path).expect("readable").lines().nth(line - 1), Some(item.as_str()));
     }
 }
@@ -59,17 +61,17 @@ fn a_fact_that_is_there_changes_nothing() {
     let path = folder.path().join("deep/GEMINI.md");
     let first = save(&path, "The port is 8080").expect("saved");
     assert_eq!(first.to_string(), "Okay, I've remembered that: \"The port is 8080\"");
-    assert_eq!(first.change, Change::Added { line: 2, similar: None, contradicts: None });
+    assert_eq!(first.change, FactChange::Added { line: 2, similar: None, contradicts: None });
     let text = fs::read_to_string(&path).expect("readable");
     let again = save(&path, "the PORT is  8080.").expect("nothing to do");
     assert!(
-        matches!(&again.change, Change::AlreadyThere { known } if known.line == 2 && known.text == "The port is 8080")
+        matches!(&again.change, FactChange::AlreadyThere { known } if known.line == 2 && known.text == "The port is 8080")
     );
     assert!(again.to_string().ends_with("says \"The port is 8080\" already."), "{again}");
     assert_eq!(fs::read_to_string(&path).expect("readable"), text);
     let other = save(&path, "The port is 9090").expect("saved");
     assert!(
-        matches!(&other.change, Change::Added { contradicts: Some(known), .. } if known.line == 2),
+        matches!(&other.change, FactChange::Added { contradicts: Some(known), .. } if known.line == 2),
         "{other:?}"
     );
     assert!(other.to_string().contains("Line 2 seems to say the opposite"), "{other}");
@@ -80,15 +82,15 @@ fn a_fact_that_is_there_changes_nothing() {
 fn each_scope_has_its_file() {
     let world = World::new(&[]).named(&["AGENTS.md"]);
     let target = |scope| save_target(scope, &world.places, &world.settings).map(|path| world.name(&path));
-    assert_eq!(target(Scope::Global).expect("a place"), "user/.gemini/AGENTS.md");
-    assert_eq!(target(Scope::Project).expect("a place"), "user/.gemini/tmp/app/memory/AGENTS.md");
+    assert_eq!(target(FactScope::Global).expect("a place"), "user/.gemini/AGENTS.md");
+    assert_eq!(target(FactScope::Project).expect("a place"), "user/.gemini/tmp/app/memory/AGENTS.md");
     // What is saved is loaded: beside the new private memory, other files are not.
     let world = world.with("user/.gemini/tmp/app/memory/MEMORY.md", "x");
-    let path = save_target(Scope::Project, &world.places, &world.settings).expect("a place");
+    let path = save_target(FactScope::Project, &world.places, &world.settings).expect("a place");
     save(&path, "Saved and loaded.").expect("saved");
     assert!(world.load().files[0].text.contains("Saved and loaded."));
     let nowhere = longhaul_memory::Places::default();
-    let error = save_target(Scope::Project, &nowhere, &world.settings).expect_err("no place");
+    let error = save_target(FactScope::Project, &nowhere, &world.settings).expect_err("no place");
     assert_eq!(error.to_string(), "there is no place for project memory");
 }
 

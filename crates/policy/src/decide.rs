@@ -2,26 +2,26 @@
 //! every deny.
 
 use std::cmp::Reverse;
-use std::fmt;
 
 use longhaul_shell::{SimpleCommand, Unclear};
 use longhaul_workspace::{ProtectedFile, ProtectedFiles};
 
-use crate::line::Line;
-use crate::matching::{Call, Match, Question, Situation, Whole};
+use crate::caution::Caution;
+use crate::line::ParsedLine;
+use crate::matching::{Call, Match, RuleQuestion, Situation, Whole};
 use crate::programs::{OptionEffect, risky_options};
 use crate::protected::changed_by;
-use crate::rule::{Condition, Rule, Source, ToolPattern, Verdict};
-use crate::{ApprovalMode, PolicyError, Priority, Reach, Tier};
+use crate::rule::{Condition, Rule, RuleSource, ToolPattern, Verdict};
+use crate::{ApprovalMode, PolicyError, Priority, Reach, RuleTier};
 
-/// What becomes of a call.
+/// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It runs.
     Allow,
     /// It does not run.
     Deny {
-        /// What the model is told.
+        /// The reason that the model is given.
         reason: String,
     },
     /// The user is asked.
@@ -31,11 +31,11 @@ pub enum Decision {
 /// A decision with its grounds.
 #[derive(Clone, Debug)]
 pub struct Ruling<'a> {
-    /// What becomes of the call.
+    /// The decision about the call.
     pub decision: Decision,
     /// The rule that decided, or none where nobody has said anything about such calls.
     pub rule: Option<&'a Rule>,
-    /// Why the decision is stricter than the rule.
+    /// The reason why the decision is stricter than the rule.
     pub caution: Option<Caution>,
     /// The command that decided, where a line has several.
     pub command: Option<String>,
@@ -50,54 +50,6 @@ impl Ruling<'_> {
             Decision::Ask => Verdict::Ask,
             Decision::Deny { .. } => Verdict::Deny,
         }
-    }
-}
-
-/// Why a decision is stricter than its rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caution {
-    /// Not all that the command line would run can be told.
-    Unclear(Unclear),
-    /// An argument that decides about the rule is only known when the line runs.
-    FilledArgument,
-    /// The command writes to a file, and its rule does not say that it may.
-    Redirection,
-    /// This option writes to a file, and the rule does not name it.
-    WritingOption(&'static str),
-    /// This option runs another program, and the rule does not name it.
-    RunningOption(&'static str),
-    /// A program that runs others is given the name of one that a rule forbids.
-    Mentioned,
-    /// A folder that is not trusted can make git run anything.
-    GitWithoutTrust,
-    /// A file that grants rights would be changed.
-    ProtectedFile,
-    /// The user would have to be asked, and there is none.
-    NobodyToAsk,
-}
-
-/// The reason as a part of a sentence.
-impl fmt::Display for Caution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unclear(unclear) => return write!(f, "not all that it would run can be told: {unclear}"),
-            Self::FilledArgument => "an argument is only known when the line runs",
-            Self::Redirection => "the command writes to a file, which its rule does not allow",
-            Self::WritingOption(option) => {
-                return write!(f, "{option} writes to a file, which its rule does not allow");
-            }
-            Self::RunningOption(option) => {
-                return write!(f, "{option} can run another program, which no rule allows");
-            }
-            Self::Mentioned => "the program can run others, and its arguments name one that a rule is about",
-            Self::GitWithoutTrust => {
-                "git runs what the folder's own configuration says, and the folder is not trusted"
-            }
-            Self::ProtectedFile => {
-                "it changes a file that grants rights, and only a person at a terminal can allow that"
-            }
-            Self::NobodyToAsk => "the user would have to be asked, and nobody is there to answer",
-        })
     }
 }
 
@@ -125,8 +77,8 @@ impl Policy {
     /// A policy that allows everything, for work in the background that is confined by other means and that nobody
     /// watches.
     pub fn unattended() -> Self {
-        let priority = Priority::new(Tier::Default, 100);
-        let mut rule = Rule::new(ToolPattern::Any, Verdict::Allow, priority, Source::BuiltIn);
+        let priority = Priority::new(RuleTier::Default, 100);
+        let mut rule = Rule::new(ToolPattern::Any, Verdict::Allow, priority, RuleSource::BuiltIn);
         rule.allows_redirection = true;
         Self { rules: vec![rule], protected: None }
     }
@@ -144,7 +96,7 @@ impl Policy {
         &self.rules
     }
 
-    /// What the user always allows, the narrowest reach first.
+    /// The rules that the user saved by an "always", the narrowest reach first.
     pub fn saved(&self) -> Vec<&Rule> {
         let mut saved: Vec<&Rule> = self.rules.iter().filter(|rule| rule.reach().is_some()).collect();
         saved.sort_by_key(|rule| rule.reach());
@@ -186,7 +138,7 @@ impl Policy {
 
     /// Decides about a call. A command line is allowed only if every command in it is.
     pub fn decide(&self, call: &Call<'_>, situation: Situation) -> Ruling<'_> {
-        let line = call.command().map(Line::parse);
+        let line = call.command().map(ParsedLine::parse);
         let whole = Whole::new(*call);
         let mut rulings = questions(&whole, situation, line.as_ref()).map(|question| self.answer(&question));
         let first = rulings.next().expect("there is always a question");
@@ -194,7 +146,7 @@ impl Policy {
     }
 
     /// Decides about a single command or a call of another tool.
-    pub(crate) fn answer(&self, question: &Question<'_>) -> Ruling<'_> {
+    pub(crate) fn answer(&self, question: &RuleQuestion<'_>) -> Ruling<'_> {
         // A rule that forbids or asks, and would match if what cannot be told were so.
         let mut doubt = None;
         let mut denial = None;
@@ -249,9 +201,9 @@ impl Policy {
         Ruling { decision, rule, caution, command, protected }
     }
 
-    /// Whether a deny of the workspace, an extension, the user or the administrator overrules what the user always allows,
+    /// The denial by the workspace, an extension, the user or the administrator that overrules what the user always allows,
     /// whatever either weighs.
-    pub(crate) fn denial(&self, question: &Question<'_>) -> Denial {
+    pub(crate) fn denial(&self, question: &RuleQuestion<'_>) -> Denial {
         let mut found = Denial::None;
         for rule in self.rules.iter().filter(|rule| rule.overrules_saved()) {
             match (question.match_rule(rule), found) {
@@ -279,12 +231,12 @@ pub(crate) enum Denial {
 pub(crate) fn questions<'a>(
     whole: &'a Whole<'a>,
     situation: Situation,
-    line: Option<&'a Line>,
-) -> impl Iterator<Item = Question<'a>> {
+    line: Option<&'a ParsedLine>,
+) -> impl Iterator<Item = RuleQuestion<'a>> {
     let commands = line.map(|line| line.commands().map(move |command| Some((line, command))));
     let none = commands.is_none().then_some(None);
     let commands = commands.into_iter().flatten().chain(none);
-    commands.map(move |command| Question::new(whole, situation, command))
+    commands.map(move |command| RuleQuestion::new(whole, situation, command))
 }
 
 /// The stricter of two rulings; if they are alike, the one about a file that grants rights, else the first.
@@ -293,11 +245,11 @@ fn stricter<'a>(first: Ruling<'a>, second: Ruling<'a>) -> Ruling<'a> {
     if weight(&second) > weight(&first) { second } else { first }
 }
 
-/// What speaks against a command that a rule allows.
+/// The caution against a command that a rule allows.
 fn caution(
-    question: &Question<'_>,
+    question: &RuleQuestion<'_>,
     rule: Option<&Rule>,
-    line: &Line,
+    line: &ParsedLine,
     command: &SimpleCommand,
 ) -> Option<Caution> {
     let Situation { mode, is_trusted, .. } = question.situation;

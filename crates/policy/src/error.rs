@@ -1,4 +1,4 @@
-//! What can go wrong, divided by what a caller can do about it.
+//! The error of the crate: variants are divided by what a caller can do.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use longhaul_workspace::WorkspaceError;
 
 use crate::ApprovalMode;
 
-/// Why something about policies could not be done.
+/// An error of a policy file or a rule.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// The mode is for trusted folders. The user trusts the folder or takes another mode.
@@ -20,7 +20,7 @@ pub enum PolicyError {
     NoRule {
         /// The text as it was given.
         text: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The file of saved choices has mistakes, and a change would not take effect. The user mends it; it is left as it is.
@@ -28,9 +28,9 @@ pub enum PolicyError {
     Broken {
         /// The file.
         path: PathBuf,
-        /// Where the mistake is, from 1.
+        /// The line of the mistake, from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// No saved choice is meant. The user looks at the list.
@@ -38,7 +38,7 @@ pub enum PolicyError {
     UnknownSaved {
         /// The number or words that were given.
         given: String,
-        /// How many there are.
+        /// The number of them.
         count: usize,
     },
     /// Several saved choices are meant. The user takes one of the numbers.

@@ -2,32 +2,33 @@
 
 use std::fmt;
 
-use crate::decide::{Caution, Decision, Denial, Policy, Ruling, questions};
-use crate::line::Line;
+use crate::caution::Caution;
+use crate::decide::{Decision, Denial, Policy, Ruling, questions};
+use crate::line::ParsedLine;
 use crate::matching::{Call, Match, Mismatch, Situation, Wants, Whole};
 use crate::rule::Rule;
 
-/// How a decision came about.
+/// The explanation of a decision.
 #[derive(Clone, Debug)]
-pub struct Explanation<'a> {
+pub struct PolicyExplanation<'a> {
     /// The decision.
     pub ruling: Ruling<'a>,
     /// The same for each command of a command line, or once for a call of another tool.
     pub parts: Vec<PartExplanation<'a>>,
 }
 
-/// How one command, or a call, was decided about.
+/// The explanation of the decision about one command, or about a call.
 #[derive(Clone, Debug)]
 pub struct PartExplanation<'a> {
     /// The command, if it is one.
     pub command: Option<String>,
-    /// What was decided about it alone.
+    /// The ruling about it alone.
     pub ruling: Ruling<'a>,
     /// The other rules about this tool, heaviest first.
     pub others: Vec<(&'a Rule, Lost)>,
 }
 
-/// Why a rule about the tool did not decide.
+/// The reason why a rule about the tool did not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// It matches, but another one weighs more.
@@ -60,8 +61,8 @@ impl fmt::Display for Lost {
 
 impl Policy {
     /// Decides as [`Policy::decide`] does and says why.
-    pub fn explain(&self, call: &Call<'_>, situation: Situation) -> Explanation<'_> {
-        let line = call.command().map(Line::parse);
+    pub fn explain(&self, call: &Call<'_>, situation: Situation) -> PolicyExplanation<'_> {
+        let line = call.command().map(ParsedLine::parse);
         let whole = Whole::new(*call);
         let parts = questions(&whole, situation, line.as_ref()).map(|question| {
             let ruling = self.answer(&question);
@@ -82,12 +83,12 @@ impl Policy {
                 others,
             }
         });
-        Explanation { parts: parts.collect(), ruling: self.decide(call, situation) }
+        PolicyExplanation { parts: parts.collect(), ruling: self.decide(call, situation) }
     }
 }
 
 /// A few lines for a person.
-impl fmt::Display for Explanation<'_> {
+impl fmt::Display for PolicyExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", word(&self.ruling.decision))?;
         for part in &self.parts {

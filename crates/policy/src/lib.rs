@@ -1,6 +1,6 @@
 //! Decides which tool calls run, which are asked for, and which are refused.
 //!
-//! Rules come from TOML files of five [`Tier`]s, from settings and from the user's answers. A [`Policy`] holds them in
+//! Rules come from TOML files of five [`RuleTier`]s, from settings and from the user's answers. A [`Policy`] holds them in
 //! the order of their weight; of those that match a [`Call`] in its [`Situation`], the heaviest decides. The crate runs
 //! nothing and asks nobody: a call goes in, a [`Ruling`] with its rule comes out, and [`Policy::explain`] tells why.
 //!
@@ -12,7 +12,7 @@
 //! like) is asked for, and refused where nobody can answer: see [`Policy::protecting`].
 //!
 //! ```
-//! use longhaul_policy::{Call, Decision, Policy, Situation, Tier, default_rules, parse_rules};
+//! use longhaul_policy::{Call, Decision, Policy, Situation, RuleTier, default_rules, parse_rules};
 //! use serde_json::json;
 //!
 //! let mine = r#"
@@ -22,7 +22,7 @@
 //!     decision = "allow"
 //!     priority = 100
 //! "#;
-//! let (rules, problems) = parse_rules(mine, "mine.toml".as_ref(), Tier::User);
+//! let (rules, problems) = parse_rules(mine, "mine.toml".as_ref(), RuleTier::User);
 //! assert!(problems.is_empty());
 //! let policy = Policy::new(default_rules().into_iter().chain(rules).collect());
 //!
@@ -39,6 +39,7 @@
 //! assert_eq!(ruling.rule.and_then(|rule| rule.name.as_deref()), Some("reading"));
 //! ```
 
+mod caution;
 mod decide;
 mod describe;
 mod error;
@@ -60,18 +61,19 @@ mod stable_json;
 mod suggest;
 mod tier;
 
-pub use decide::{Caution, Decision, Policy, Ruling};
+pub use caution::Caution;
+pub use decide::{Decision, Policy, Ruling};
 pub use error::PolicyError;
-pub use explain::{Explanation, Lost, PartExplanation};
-pub use load::{Loaded, PolicyPlaces, default_rules, load_policies, load_saved};
+pub use explain::{Lost, PartExplanation, PolicyExplanation};
+pub use load::{LoadedPolicies, PolicyPlaces, default_rules, load_policies, load_saved};
 pub use matching::{AGENT_TOOL, Call, Mismatch, Situation, Wants};
 pub use mode::ApprovalMode;
 pub use parse::parse_rules;
-pub use problem::{Effect, Problem};
+pub use problem::{Problem, ProblemEffect};
 pub use reach::{Reach, SavedFiles};
-pub use rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
+pub use rule::{CommandPrefix, Condition, Rule, RuleSource, SHELL_TOOL, ServerPattern, ToolPattern, Verdict};
 pub use save::{AllowedCalls, AlwaysAllow, revoke_saved, save_always_allow};
-pub use setting::{Standing, rule_from_setting};
+pub use setting::{SettingVerdict, rule_from_setting};
 pub use stable_json::stable_json;
 pub use suggest::suggest_prefixes;
-pub use tier::{Priority, Tier};
+pub use tier::{Priority, RuleTier};

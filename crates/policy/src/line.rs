@@ -4,13 +4,13 @@ use longhaul_shell::{CommandOrigin, ShellScript, ShellWord, SimpleCommand, Uncle
 
 /// A command line in its commands.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct ParsedLine {
     script: ShellScript,
     /// True if only the text as a whole, behind all commands, can be decided about.
     is_empty: bool,
 }
 
-impl Line {
+impl ParsedLine {
     pub(crate) fn parse(text: &str) -> Self {
         let mut script = parse_script(text);
         // There is always something to decide about.
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn there_is_always_a_command() {
         for line in ["", " ", "# x", "if", "done < x", "'", "for x in a"] {
-            assert!(Line::parse(line).commands().count() > 0, "{line:?}");
+            assert!(ParsedLine::parse(line).commands().count() > 0, "{line:?}");
         }
-        let texts: Vec<_> = Line::parse("while read x; do y; done < z")
+        let texts: Vec<_> = ParsedLine::parse("while read x; do y; done < z")
             .commands()
             .map(|command| command.text.clone())
             .collect();
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn wrappers_are_told_with_their_words() {
-        let line = Line::parse("sudo env A=1 cargo test");
+        let line = ParsedLine::parse("sudo env A=1 cargo test");
         let inner = line.commands().last().expect("a command");
         let wrappers: Vec<_> = line
             .wrappers_of(inner)

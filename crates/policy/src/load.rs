@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::parse::parse_rules;
-use crate::problem::{Effect, Problem};
-use crate::rule::{Rule, Source, Verdict};
+use crate::problem::{Problem, ProblemEffect};
+use crate::rule::{Rule, RuleSource, Verdict};
 use crate::save::mark_saved;
-use crate::{ApprovalMode, SavedFiles, Tier};
+use crate::{ApprovalMode, RuleTier, SavedFiles};
 
 /// The rules that come with Longhaul.
 const DEFAULTS: &str = include_str!("default.toml");
@@ -16,7 +16,7 @@ const DEFAULTS: &str = include_str!("default.toml");
 /// The largest policy file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Where the policies of each tier are: files, or folders whose `.toml` files count in the order of their names.
+/// The policies of each tier: files, or folders whose `.toml` files count in the order of their names.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyPlaces {
     /// Those of active extensions.
@@ -29,42 +29,42 @@ pub struct PolicyPlaces {
     pub system: Option<PathBuf>,
     /// Those that `--admin-policy` names, which count only if the system folder has none.
     pub admin: Vec<PathBuf>,
-    /// What the user always allows. Such a file may be in a folder of `user`: it counts once.
+    /// The rules that the user saved. Such a file may be in a folder of `user`: it counts once.
     pub saved: SavedFiles,
 }
 
-/// What was found.
+/// The rules of all files, and their problems.
 #[derive(Clone, Debug, Default)]
-pub struct Loaded {
+pub struct LoadedPolicies {
     /// Every rule, the built-in ones included.
     pub rules: Vec<Rule>,
-    /// What is wrong with the files.
+    /// The problems of the files.
     pub problems: Vec<Problem>,
 }
 
 /// The rules that come with Longhaul.
 pub fn default_rules() -> Vec<Rule> {
-    let (mut rules, problems) = parse_rules(DEFAULTS, Path::new("default.toml"), Tier::Default);
+    let (mut rules, problems) = parse_rules(DEFAULTS, Path::new("default.toml"), RuleTier::Default);
     debug_assert!(problems.is_empty(), "{problems:?}");
     for rule in &mut rules {
-        rule.source = Source::BuiltIn;
+        rule.source = RuleSource::BuiltIn;
     }
     rules
 }
 
 /// Reads the policies of every tier. Whatever is wrong with them is reported and does no other harm.
-pub fn load_policies(places: &PolicyPlaces) -> Loaded {
-    let mut loaded = Loaded { rules: default_rules(), problems: Vec::new() };
+pub fn load_policies(places: &PolicyPlaces) -> LoadedPolicies {
+    let mut loaded = LoadedPolicies { rules: default_rules(), problems: Vec::new() };
     for place in &places.extensions {
-        loaded.read(place, Tier::Extension);
+        loaded.read(place, RuleTier::Extension);
     }
     if let Some(place) = &places.workspace {
-        loaded.read(place, Tier::Workspace);
+        loaded.read(place, RuleTier::Workspace);
     }
     for place in &places.user {
         for path in loaded.files(place) {
             if !places.saved.iter().any(|(_, saved)| saved == path) {
-                loaded.read_file(&path, Tier::User);
+                loaded.read_file(&path, RuleTier::User);
             }
         }
     }
@@ -75,17 +75,17 @@ pub fn load_policies(places: &PolicyPlaces) -> Loaded {
     for place in &places.admin {
         if has_system {
             let reason = "it does not count, because the system's policies do".to_owned();
-            loaded.report(place, Effect::FileSkipped, reason);
+            loaded.report(place, ProblemEffect::FileSkipped, reason);
         } else {
-            loaded.read(place, Tier::Admin);
+            loaded.read(place, RuleTier::Admin);
         }
     }
     loaded
 }
 
 /// Reads the files of what the user always allows. What else somebody wrote into them counts as it would elsewhere.
-pub fn load_saved(files: &SavedFiles) -> Loaded {
-    let mut loaded = Loaded::default();
+pub fn load_saved(files: &SavedFiles) -> LoadedPolicies {
+    let mut loaded = LoadedPolicies::default();
     for (reach, path) in files.iter().filter(|(_, path)| path.exists()) {
         let before = loaded.rules.len();
         loaded.read_file(path, reach.tier());
@@ -94,12 +94,12 @@ pub fn load_saved(files: &SavedFiles) -> Loaded {
     loaded
 }
 
-impl Loaded {
-    fn report(&mut self, path: &Path, effect: Effect, reason: String) {
+impl LoadedPolicies {
+    fn report(&mut self, path: &Path, effect: ProblemEffect, reason: String) {
         self.problems.push(Problem { path: path.to_path_buf(), line: None, effect, reason });
     }
 
-    fn read(&mut self, place: &Path, tier: Tier) {
+    fn read(&mut self, place: &Path, tier: RuleTier) {
         for path in self.files(place) {
             self.read_file(&path, tier);
         }
@@ -114,11 +114,11 @@ impl Loaded {
             insecurity(&metadata).map(|reason| (path.to_path_buf(), reason))
         });
         if let Some((path, reason)) = reason {
-            self.report(&path, Effect::FileSkipped, format!("it does not count, because {reason}"));
+            self.report(&path, ProblemEffect::FileSkipped, format!("it does not count, because {reason}"));
             return false;
         }
         for path in &files {
-            self.read_file(path, Tier::Admin);
+            self.read_file(path, RuleTier::Admin);
         }
         !files.is_empty()
     }
@@ -130,7 +130,7 @@ impl Loaded {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return vec![place.to_path_buf()],
             Err(error) => {
-                self.report(place, Effect::FileSkipped, format!("could not read the folder: {error}"));
+                self.report(place, ProblemEffect::FileSkipped, format!("could not read the folder: {error}"));
                 return Vec::new();
             }
         };
@@ -140,22 +140,23 @@ impl Loaded {
         files
     }
 
-    fn read_file(&mut self, path: &Path, tier: Tier) {
+    fn read_file(&mut self, path: &Path, tier: RuleTier) {
         let text = match read_bounded(path) {
             Ok(text) => text,
             Err(error) => {
-                return self.report(path, Effect::FileSkipped, format!("could not read it: {error}"));
+                return self.report(path, ProblemEffect::FileSkipped, format!("could not read it: {error}"));
             }
         };
         let (rules, problems) = parse_rules(&text, path, tier);
         self.problems.extend(problems);
         for rule in rules {
-            match (tier == Tier::Extension).then(|| excess(&rule)).flatten() {
+            match (tier == RuleTier::Extension).then(|| excess(&rule)).flatten() {
                 None => self.rules.push(rule),
                 Some(reason) => {
-                    let line = if let Source::File { line, .. } = rule.source { Some(line) } else { None };
+                    let line =
+                        if let RuleSource::File { line, .. } = rule.source { Some(line) } else { None };
                     let (path, reason) = (path.to_path_buf(), reason.to_owned());
-                    self.problems.push(Problem { path, line, effect: Effect::RuleSkipped, reason });
+                    self.problems.push(Problem { path, line, effect: ProblemEffect::RuleSkipped, reason });
                 }
             }
         }
@@ -174,7 +175,7 @@ fn read_bounded(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// What an extension must not decide for the user.
+/// The reason why an extension must not have this rule: it would decide for the user.
 fn excess(rule: &Rule) -> Option<&'static str> {
     if rule.verdict == Verdict::Allow {
         Some("an extension cannot allow anything")
@@ -185,7 +186,7 @@ fn excess(rule: &Rule) -> Option<&'static str> {
     }
 }
 
-/// Why a file of the system could be someone else's.
+/// The reason why a file of the system could be someone else's.
 #[cfg(unix)]
 fn insecurity(metadata: &fs::Metadata) -> Option<&'static str> {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! Whether a rule is about a call.
+//! The match between a rule and a call.
 
 use std::cell::{OnceCell, RefCell};
 use std::path::Path;
@@ -7,10 +7,10 @@ use longhaul_shell::{ShellWord, SimpleCommand, is_followed};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::decide::Caution;
-use crate::line::Line;
+use crate::caution::Caution;
+use crate::line::ParsedLine;
 use crate::programs::{OptionEffect, is_runner, risky_options};
-use crate::rule::{Beginning, Condition, Rule, SHELL_TOOL, ToolPattern, Verdict};
+use crate::rule::{Condition, PrefixMatch, Rule, SHELL_TOOL, ToolPattern, Verdict};
 use crate::{ApprovalMode, stable_json};
 
 /// The tool that starts a sub-agent; the agent's name in its arguments counts as a tool's name, too.
@@ -30,7 +30,7 @@ pub struct Call<'a> {
     pub server: Option<&'a str>,
     /// The sub-agent that calls it.
     pub subagent: Option<&'a str>,
-    /// What the tool says of itself.
+    /// The tool's annotations.
     pub annotations: Option<&'a Map<String, Value>>,
     /// The file that it would change, where that is known; of some tools their arguments tell.
     pub writes: Option<&'a Path>,
@@ -80,11 +80,11 @@ fn name_now(name: &str) -> &str {
 /// The circumstances of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Situation {
-    /// How much the user wants to be asked.
+    /// The approval mode.
     pub mode: ApprovalMode,
-    /// Whether there is a user to ask.
+    /// True if there is a user to ask.
     pub is_interactive: bool,
-    /// Whether the folder is trusted.
+    /// True if the folder is trusted.
     pub is_trusted: bool,
 }
 
@@ -95,7 +95,7 @@ impl Default for Situation {
     }
 }
 
-/// Why a rule is not about a call, the first reason that is found.
+/// The reason why a rule is not about a call, the first that is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// It is about other tools.
@@ -114,7 +114,7 @@ pub enum Mismatch {
     Arguments,
 }
 
-/// Whether a rule counts with a user to ask, or without.
+/// The sessions in which a rule counts: with a user to ask, or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
     /// Only with one.
@@ -176,11 +176,11 @@ impl<'a> Whole<'a> {
 }
 
 /// A call, or one command of it.
-pub(crate) struct Question<'a> {
+pub(crate) struct RuleQuestion<'a> {
     pub(crate) call: Call<'a>,
     pub(crate) situation: Situation,
     /// The command line and the command in it that this question is about.
-    pub(crate) command: Option<(&'a Line, &'a SimpleCommand)>,
+    pub(crate) command: Option<(&'a ParsedLine, &'a SimpleCommand)>,
     whole: &'a Whole<'a>,
     alone: OnceCell<Option<String>>,
 }
@@ -188,11 +188,11 @@ pub(crate) struct Question<'a> {
 /// The number of words that are looked through for names of programs.
 const MOST_MENTIONS: usize = 64;
 
-impl<'a> Question<'a> {
+impl<'a> RuleQuestion<'a> {
     pub(crate) fn new(
         whole: &'a Whole<'a>,
         situation: Situation,
-        command: Option<(&'a Line, &'a SimpleCommand)>,
+        command: Option<(&'a ParsedLine, &'a SimpleCommand)>,
     ) -> Self {
         Self { call: whole.call, situation, command, whole, alone: OnceCell::new() }
     }
@@ -243,7 +243,7 @@ impl<'a> Question<'a> {
             .all(|(key, value)| self.call.annotations.and_then(|given| given.get(key)) == Some(value))
     }
 
-    /// Whether the arguments are as the rule asks.
+    /// True if the arguments are as the rule asks.
     ///
     /// A rule that allows sees one command alone, as it is written; it is also about a command that another one runs, if
     /// it names both. A rule that forbids or asks also sees the whole line, and the command without variables before it:
@@ -265,7 +265,7 @@ impl<'a> Question<'a> {
             }
             Condition::Prefixes(prefixes) => prefixes.iter().any(|prefix| {
                 prefix.begins(&command.words)
-                    || is_strict && prefix.begins_anywhere(command) == Beginning::Yes
+                    || is_strict && prefix.begins_anywhere(command) == PrefixMatch::Yes
             }),
             Condition::Command(pattern) => {
                 pattern.is_match(&command.text)
@@ -301,7 +301,7 @@ impl<'a> Question<'a> {
         let begins = || match &rule.condition {
             Condition::Prefixes(prefixes) => {
                 let may_begin =
-                    |prefix: &crate::CommandPrefix| prefix.begins_anywhere(command) == Beginning::Maybe;
+                    |prefix: &crate::CommandPrefix| prefix.begins_anywhere(command) == PrefixMatch::Maybe;
                 prefixes.iter().any(may_begin).then_some(Caution::FilledArgument)
             }
             _ => None,

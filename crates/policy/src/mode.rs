@@ -1,10 +1,10 @@
-//! How much a user wants to be asked.
+//! The approval mode: which calls need the user's approval.
 
 use std::fmt;
 
 use crate::PolicyError;
 
-/// How much a user wants to be asked.
+/// The approval mode: which calls need the user's approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ApprovalMode {
     /// Reading is free, writing and running are asked for.
@@ -43,7 +43,7 @@ impl ApprovalMode {
         }
     }
 
-    /// Whether the mode lets things happen unasked that the default mode would ask for.
+    /// True if the mode lets things happen unasked that the default mode would ask for.
     pub fn is_privileged(self) -> bool {
         matches!(self, Self::AutoEdit | Self::Yolo)
     }

@@ -7,10 +7,12 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::pattern::{compile, compile_anchored};
-use crate::problem::{Effect, Problem};
-use crate::rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
+use crate::problem::{Problem, ProblemEffect};
+use crate::rule::{
+    CommandPrefix, Condition, Rule, RuleSource, SHELL_TOOL, ServerPattern, ToolPattern, Verdict,
+};
 use crate::tier::MAX_PRIORITY;
-use crate::{ApprovalMode, Priority, Tier};
+use crate::{ApprovalMode, Priority, RuleTier};
 
 /// The tools that a name is held against, to find slips of the pen.
 const TOOLS: &[&str] = &[
@@ -52,20 +54,20 @@ const FIELDS: &[(&str, &str)] = &[
     ("name", "name"),
 ];
 
-/// How far a name may be from a known one to be taken for a slip.
+/// The largest edit distance between a misspelt name and a known one.
 const MAX_SLIP: usize = 3;
 
-/// How deep annotations may be nested.
+/// The deepest nesting of annotations.
 const MAX_NESTING: usize = 16;
 
 /// Reads the rules in `text`, which is the contents of the file at `path`, and what is wrong with it.
 ///
 /// A mistake in the form (a field that is missing or of the wrong type, a number out of range) costs the whole file, one in
 /// a rule's sense (an expression that does not compile, fields that exclude each other) that rule alone.
-pub fn parse_rules(text: &str, path: &Path, tier: Tier) -> (Vec<Rule>, Vec<Problem>) {
+pub fn parse_rules(text: &str, path: &Path, tier: RuleTier) -> (Vec<Rule>, Vec<Problem>) {
     let mut file = File { text, path, tier, problems: Vec::new() };
     let rules = file.read();
-    let is_skipped = file.problems.iter().any(|problem| problem.effect == Effect::FileSkipped);
+    let is_skipped = file.problems.iter().any(|problem| problem.effect == ProblemEffect::FileSkipped);
     file.problems.sort_by_key(|problem| problem.line);
     (if is_skipped { Vec::new() } else { rules }, file.problems)
 }
@@ -73,14 +75,14 @@ pub fn parse_rules(text: &str, path: &Path, tier: Tier) -> (Vec<Rule>, Vec<Probl
 struct File<'a> {
     text: &'a str,
     path: &'a Path,
-    tier: Tier,
+    tier: RuleTier,
     problems: Vec<Problem>,
 }
 
-type Found<'a> = Spanned<DeValue<'a>>;
+type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 impl File<'_> {
-    fn report(&mut self, at: Option<usize>, effect: Effect, reason: impl Into<String>) {
+    fn report(&mut self, at: Option<usize>, effect: ProblemEffect, reason: impl Into<String>) {
         let line = at.map(|at| self.line(at));
         self.problems.push(Problem { path: self.path.to_path_buf(), line, effect, reason: reason.into() });
     }
@@ -97,7 +99,7 @@ impl File<'_> {
             Err(error) => {
                 let at = error.span().map(|span| span.start);
                 let reason = error.message().trim().replace('\n', ", ");
-                self.report(at, Effect::FileSkipped, reason);
+                self.report(at, ProblemEffect::FileSkipped, reason);
                 return Vec::new();
             }
         };
@@ -112,33 +114,33 @@ impl File<'_> {
                 ("rule", _) => {
                     self.report(
                         Some(value.span().start),
-                        Effect::FileSkipped,
+                        ProblemEffect::FileSkipped,
                         "rules are written as [[rule]]",
                     );
                 }
                 ("safety_checker", _) => {
                     let reason =
                         "safety checkers are not supported; rules of decision ask_user can do without them";
-                    self.report(Some(key.span().start), Effect::Warning, reason);
+                    self.report(Some(key.span().start), ProblemEffect::Warning, reason);
                 }
                 (other, _) => {
                     let reason = format!("{other:?} is unknown; rules are written as [[rule]]");
-                    self.report(Some(key.span().start), Effect::Warning, reason);
+                    self.report(Some(key.span().start), ProblemEffect::Warning, reason);
                 }
             }
         }
         rules
     }
 
-    fn rule(&mut self, item: &Found<'_>) -> Option<Rule> {
+    fn rule(&mut self, item: &SpannedValue<'_>) -> Option<Rule> {
         let at = item.span().start;
         let DeValue::Table(table) = item.get_ref() else {
-            self.report(Some(at), Effect::FileSkipped, "a rule must be a table");
+            self.report(Some(at), ProblemEffect::FileSkipped, "a rule must be a table");
             return None;
         };
         self.warn_of_unknown_fields(table);
         let before = self.problems.len();
-        let mut fields = Fields { table, at, file: self };
+        let mut fields = FieldReader { table, at, file: self };
         let tools = fields.tools();
         let server = fields.text("mcpName").map(|name| match name {
             "*" => ServerPattern::Any,
@@ -158,10 +160,10 @@ impl File<'_> {
             condition: fields.condition(&tools),
             verdict: verdict.unwrap_or(Verdict::Deny),
             priority: Priority::new(self.tier, priority.unwrap_or_default()),
-            source: Source::File { path: self.path.to_path_buf(), line: self.line(at) },
+            source: RuleSource::File { path: self.path.to_path_buf(), line: self.line(at) },
             tools,
         };
-        let is_sound = self.problems[before..].iter().all(|problem| problem.effect == Effect::Warning);
+        let is_sound = self.problems[before..].iter().all(|problem| problem.effect == ProblemEffect::Warning);
         is_sound.then_some(rule)
     }
 
@@ -173,32 +175,32 @@ impl File<'_> {
             }
             let nearest = nearest(name, FIELDS.iter().map(|(field, _)| *field));
             let hint = nearest.map(|nearest| format!("; did you mean {nearest:?}?")).unwrap_or_default();
-            self.report(Some(key.span().start), Effect::Warning, format!("{name:?} is unknown{hint}"));
+            self.report(Some(key.span().start), ProblemEffect::Warning, format!("{name:?} is unknown{hint}"));
         }
     }
 }
 
 /// The fields of one rule.
-struct Fields<'a, 'b, 'c> {
+struct FieldReader<'a, 'b, 'c> {
     table: &'a DeTable<'a>,
     at: usize,
     file: &'b mut File<'c>,
 }
 
-impl<'a> Fields<'a, '_, '_> {
-    fn get(&self, field: &str) -> Option<&'a Found<'a>> {
+impl<'a> FieldReader<'a, '_, '_> {
+    fn get(&self, field: &str) -> Option<&'a SpannedValue<'a>> {
         let other = FIELDS.iter().find(|(name, _)| *name == field).map(|(_, other)| *other);
         self.table.get(field).or_else(|| self.table.get(other?))
     }
 
     fn wrong_form(&mut self, field: &str, must: &str) {
         let at = self.get(field).map_or(self.at, |found| found.span().start);
-        self.file.report(Some(at), Effect::FileSkipped, format!("{field} must {must}"));
+        self.file.report(Some(at), ProblemEffect::FileSkipped, format!("{field} must {must}"));
     }
 
     fn senseless(&mut self, field: &str, reason: &str) {
         let at = self.get(field).map_or(self.at, |found| found.span().start);
-        self.file.report(Some(at), Effect::RuleSkipped, format!("{field}: {reason}"));
+        self.file.report(Some(at), ProblemEffect::RuleSkipped, format!("{field}: {reason}"));
     }
 
     fn text(&mut self, field: &str) -> Option<&'a str> {
@@ -224,7 +226,7 @@ impl<'a> Fields<'a, '_, '_> {
     /// A string, or several in a list, each with its place.
     fn texts(&mut self, field: &str) -> Vec<(&'a str, usize)> {
         let Some(found) = self.get(field) else { return Vec::new() };
-        let one = |found: &'a Found<'a>| match found.get_ref() {
+        let one = |found: &'a SpannedValue<'a>| match found.get_ref() {
             DeValue::String(text) => Some((&**text, found.span().start)),
             _ => None,
         };
@@ -253,7 +255,7 @@ impl<'a> Fields<'a, '_, '_> {
             }
             if let Some(nearest) = slip(name).filter(|_| self.get("mcpName").is_none()) {
                 let reason = format!("there is no tool {name:?}; did you mean {nearest:?}?");
-                self.file.report(Some(at), Effect::Warning, reason);
+                self.file.report(Some(at), ProblemEffect::Warning, reason);
             }
         }
         tools

@@ -8,7 +8,7 @@ const MAX_LENGTH: usize = 2048;
 /// The most memory that a compiled expression may take, in bytes.
 const MAX_COMPILED: usize = 1 << 20;
 
-/// How deep groups may be nested.
+/// The deepest nesting of groups.
 const MAX_NESTING: u32 = 50;
 
 /// Compiles an expression as rules write it.

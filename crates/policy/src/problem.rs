@@ -1,4 +1,4 @@
-//! What is wrong with a policy file, with the place and the consequence.
+//! Problems of policy files, with place and consequence.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ pub struct Problem {
     pub path: PathBuf,
     /// The line, from 1, where one is to blame.
     pub line: Option<usize>,
-    /// What does not count because of it.
-    pub effect: Effect,
-    /// What is wrong.
+    /// The part that does not count because of it.
+    pub effect: ProblemEffect,
+    /// The fault.
     pub reason: String,
 }
 
-/// What does not count because of a problem.
+/// The part that does not count because of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum ProblemEffect {
     /// The whole file, or folder.
     FileSkipped,
     /// One rule.
@@ -36,9 +36,9 @@ impl fmt::Display for Problem {
         }
         write!(f, ": {}", self.reason)?;
         match self.effect {
-            Effect::FileSkipped => f.write_str(" (the file is skipped)"),
-            Effect::RuleSkipped => f.write_str(" (the rule is skipped)"),
-            Effect::Warning => Ok(()),
+            ProblemEffect::FileSkipped => f.write_str(" (the file is skipped)"),
+            ProblemEffect::RuleSkipped => f.write_str(" (the rule is skipped)"),
+            ProblemEffect::Warning => Ok(()),
         }
     }
 }

@@ -64,10 +64,10 @@ pub(crate) fn risky_options(command: &SimpleCommand) -> Vec<RiskyOption> {
     let mut found = Vec::new();
     for entry in OPTIONS.iter().filter(|entry| entry.program == name || entry.program == base) {
         let range = match entry.scope {
-            Scope::Program | Scope::AnySubcommand => 0..words.len(),
-            Scope::BeforeSubcommand => 0..first,
-            Scope::Subcommand(sub) if words.iter().any(|word| word.text == sub) => 0..words.len(),
-            Scope::Subcommand(_) => continue,
+            OptionScope::Program | OptionScope::AnySubcommand => 0..words.len(),
+            OptionScope::BeforeSubcommand => 0..first,
+            OptionScope::Subcommand(sub) if words.iter().any(|word| word.text == sub) => 0..words.len(),
+            OptionScope::Subcommand(_) => continue,
         };
         let end = words[range.clone()].iter().position(|word| word.text == "--").unwrap_or(range.end);
         let mut arguments = 0;
@@ -97,12 +97,12 @@ fn may_be_option(word: &ShellWord) -> bool {
 #[derive(Debug)]
 struct ProgramOptions {
     program: &'static str,
-    scope: Scope,
+    scope: OptionScope,
     options: Vec<TableOption>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
+enum OptionScope {
     Program,
     BeforeSubcommand,
     AnySubcommand,
@@ -119,10 +119,10 @@ impl ProgramOptions {
     fn parse(line: &'static str) -> Option<Self> {
         let (place, options) = line.split_once(": ")?;
         let (program, scope) = match place.split_once(' ') {
-            None => (place, Scope::Program),
-            Some((program, "-")) => (program, Scope::BeforeSubcommand),
-            Some((program, "*")) => (program, Scope::AnySubcommand),
-            Some((program, sub)) => (program, Scope::Subcommand(sub)),
+            None => (place, OptionScope::Program),
+            Some((program, "-")) => (program, OptionScope::BeforeSubcommand),
+            Some((program, "*")) => (program, OptionScope::AnySubcommand),
+            Some((program, sub)) => (program, OptionScope::Subcommand(sub)),
         };
         let options: Option<Vec<_>> = options.split_whitespace().map(TableOption::parse).collect();
         Some(Self { program, scope, options: options.filter(|options| !options.is_empty())? })

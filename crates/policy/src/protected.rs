@@ -50,7 +50,7 @@ const READERS: &[&str] = &[
     "wc",
 ];
 
-/// What git does without changing a file that its arguments name.
+/// Verbs of git that change no file that their arguments name.
 const GIT_READERS: &[&str] = &[
     "add",
     "blame",
@@ -208,7 +208,7 @@ fn protected(files: &ProtectedFiles, piece: &str) -> Option<ProtectedFile> {
     })
 }
 
-/// What may be a path in a piece of a command line: quotes are taken away, and whatever cannot stand in a path divides.
+/// Possible paths in a piece of a command line: quotes are taken away, and whatever cannot stand in a path divides.
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     let plain: String = text.chars().filter(|letter| !matches!(letter, '"' | '\'' | '\\')).collect();
     let divides = |letter: char| letter.is_whitespace() || "<>|&;(),=`[]{}".contains(letter);
@@ -246,7 +246,7 @@ fn expand(piece: &str) -> Cow<'_, str> {
     Cow::Owned(steps.collect::<Vec<_>>().join("/"))
 }
 
-/// Whether a pattern of `*`, `?` and [`UNKNOWN`] stands for a name.
+/// True if a pattern of `*`, `?` and [`UNKNOWN`] stands for a name.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern, name) {
         ([], []) => true,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Priority, Tier};
+use crate::{Priority, RuleTier};
 
 /// The weight of a saved choice within its tier: more than anything else that is written there, unless it is written for
 /// the purpose.
@@ -34,10 +34,10 @@ impl Reach {
     }
 
     /// The tier of such choices: what holds everywhere is the user's, the rest is about one workspace.
-    pub(crate) fn tier(self) -> Tier {
+    pub(crate) fn tier(self) -> RuleTier {
         match self {
-            Self::Session | Self::Project => Tier::Workspace,
-            Self::Everywhere => Tier::User,
+            Self::Session | Self::Project => RuleTier::Workspace,
+            Self::Everywhere => RuleTier::User,
         }
     }
 

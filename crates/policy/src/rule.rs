@@ -7,12 +7,12 @@ use longhaul_shell::{ShellWord, SimpleCommand};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::{ApprovalMode, Priority, Reach, Tier};
+use crate::{ApprovalMode, Priority, Reach, RuleTier};
 
 /// The tool that runs command lines, the only one whose calls are taken apart.
 pub const SHELL_TOOL: &str = "run_shell_command";
 
-/// What a rule says of the calls that it matches. Later ones are stricter.
+/// The verdict of a rule about the calls that it matches. Later ones are stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// They run.
@@ -47,7 +47,7 @@ impl fmt::Display for Verdict {
 /// One rule. Lists in it mean "any of these": a rule of two tools and three prefixes says what six rules would.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// What its author calls it.
+    /// The name that its author gave it.
     pub name: Option<String>,
     /// The tools.
     pub tools: Vec<ToolPattern>,
@@ -55,29 +55,29 @@ pub struct Rule {
     pub server: Option<ServerPattern>,
     /// The sub-agent that the call must come from; without it, the rule is about everyone's calls.
     pub subagent: Option<String>,
-    /// What must hold of the arguments.
+    /// The condition on the arguments.
     pub condition: Condition,
-    /// What becomes of the call.
+    /// The decision about the call.
     pub verdict: Verdict,
-    /// What the rule weighs against others.
+    /// The priority against other rules.
     pub priority: Priority,
     /// The modes in which it counts, or none for all of them.
     pub modes: Vec<ApprovalMode>,
-    /// Whether it counts only with a user to ask, or only without.
+    /// The sessions in which it counts: only with a user to ask, or only without.
     pub interactive: Option<bool>,
-    /// What the tool must say of itself.
+    /// The annotations that the tool must have.
     pub annotations: Map<String, Value>,
-    /// Whether an allowed command may also write its output to files.
+    /// True if an allowed command may also write its output to files.
     pub allows_redirection: bool,
-    /// What a model is told whose call the rule denies.
+    /// The message for a model whose call the rule denies.
     pub deny_message: Option<String>,
-    /// Where the rule is from.
-    pub source: Source,
+    /// The source of the rule.
+    pub source: RuleSource,
 }
 
 impl Rule {
     /// A rule about every call of `tools`.
-    pub fn new(tools: ToolPattern, verdict: Verdict, priority: Priority, source: Source) -> Self {
+    pub fn new(tools: ToolPattern, verdict: Verdict, priority: Priority, source: RuleSource) -> Self {
         Self {
             name: None,
             tools: vec![tools],
@@ -98,16 +98,16 @@ impl Rule {
     /// The reach of a choice of the user's, if the rule is one.
     pub fn reach(&self) -> Option<Reach> {
         match &self.source {
-            Source::Answer => Some(Reach::Session),
-            Source::Saved { reach, .. } => Some(*reach),
-            Source::BuiltIn | Source::File { .. } | Source::Setting(_) => None,
+            RuleSource::Answer => Some(Reach::Session),
+            RuleSource::Saved { reach, .. } => Some(*reach),
+            RuleSource::BuiltIn | RuleSource::File { .. } | RuleSource::Setting(_) => None,
         }
     }
 
-    /// Whether it forbids what the user may have allowed by an "always". The rules that come with Longhaul do not: an answer
+    /// True if it forbids what the user may have allowed by an "always". The rules that come with Longhaul do not: an answer
     /// is there to free what they hold back.
     pub(crate) fn overrules_saved(&self) -> bool {
-        self.verdict == Verdict::Deny && self.priority.tier() > Tier::Default
+        self.verdict == Verdict::Deny && self.priority.tier() > RuleTier::Default
     }
 }
 
@@ -179,7 +179,7 @@ impl ServerPattern {
     }
 }
 
-/// What must hold of the arguments.
+/// The condition on the arguments.
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// Nothing.
@@ -200,7 +200,7 @@ pub struct CommandPrefix {
 
 /// The answer to whether a command begins with a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beginning {
+pub(crate) enum PrefixMatch {
     Yes,
     No,
     /// That depends on words that are only known when the line runs, or on options in between.
@@ -226,7 +226,7 @@ impl CommandPrefix {
         self.words.first().map_or("", |word| &word.text)
     }
 
-    /// Whether a command of these words begins with the prefix, word by word: `git` does not begin `gitk`.
+    /// True if a command of these words begins with the prefix, word by word: `git` does not begin `gitk`.
     pub(crate) fn begins(&self, words: &[ShellWord]) -> bool {
         let is_same = |(own, word): (&ShellWord, &ShellWord)| own.text == word.text && own.kind == word.kind;
         words.len() >= self.words.len() && self.words.iter().zip(words).all(is_same)
@@ -234,16 +234,16 @@ impl CommandPrefix {
 
     /// Matches the prefix against a command more widely: behind variables that are set, with the program's folder, with options
     /// before a sub-command, or where words are filled in later.
-    pub(crate) fn begins_anywhere(&self, command: &SimpleCommand) -> Beginning {
+    pub(crate) fn begins_anywhere(&self, command: &SimpleCommand) -> PrefixMatch {
         if self.begins(&command.words) {
-            return Beginning::Yes;
+            return PrefixMatch::Yes;
         }
-        let Some((program, words)) = command.bare().split_first() else { return Beginning::No };
-        let [first, more @ ..] = self.words.as_slice() else { return Beginning::No };
+        let Some((program, words)) = command.bare().split_first() else { return PrefixMatch::No };
+        let [first, more @ ..] = self.words.as_slice() else { return PrefixMatch::No };
         // Some file systems do not tell capitals from small letters.
         let is_named = |name: &str| name.eq_ignore_ascii_case(&first.text);
         if !is_named(&program.text) && !is_named(program.file_name()) {
-            return Beginning::No;
+            return PrefixMatch::No;
         }
         for (index, own) in more.iter().enumerate() {
             match words.get(index) {
@@ -253,15 +253,15 @@ impl CommandPrefix {
                 {
                     let may_follow = |word: &ShellWord| !word.is_literal() || word.text == own.text;
                     let may_follow = command.is_open_ended || words[index..].iter().any(may_follow);
-                    return if may_follow { Beginning::Maybe } else { Beginning::No };
+                    return if may_follow { PrefixMatch::Maybe } else { PrefixMatch::No };
                 }
-                Some(word) if word.is_literal() => return Beginning::No,
-                Some(_) => return Beginning::Maybe,
-                None if command.is_open_ended => return Beginning::Maybe,
-                None => return Beginning::No,
+                Some(word) if word.is_literal() => return PrefixMatch::No,
+                Some(_) => return PrefixMatch::Maybe,
+                None if command.is_open_ended => return PrefixMatch::Maybe,
+                None => return PrefixMatch::No,
             }
         }
-        Beginning::Yes
+        PrefixMatch::Yes
     }
 }
 
@@ -272,9 +272,9 @@ impl fmt::Display for CommandPrefix {
     }
 }
 
-/// Where a rule is from.
+/// The source of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum RuleSource {
     /// It comes with Longhaul.
     BuiltIn,
     /// A file, with the line on which the rule begins.
@@ -290,7 +290,7 @@ pub enum Source {
     Answer,
     /// The user's "always" for longer, with the file that keeps it and the line on which the rule begins.
     Saved {
-        /// Where it counts.
+        /// The reach.
         reach: Reach,
         /// The file.
         path: PathBuf,
@@ -299,7 +299,7 @@ pub enum Source {
     },
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for RuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in"),

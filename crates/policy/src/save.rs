@@ -13,8 +13,10 @@ use toml::{Table, Value};
 use crate::parse::parse_rules;
 use crate::pattern::compile;
 use crate::reach::SAVED_PRIORITY;
-use crate::rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
-use crate::{ApprovalMode, Effect, PolicyError, Reach};
+use crate::rule::{
+    CommandPrefix, Condition, Rule, RuleSource, SHELL_TOOL, ServerPattern, ToolPattern, Verdict,
+};
+use crate::{ApprovalMode, PolicyError, ProblemEffect, Reach};
 
 /// The modes in which a choice counts. A plan stays a plan.
 pub(crate) const SAVED_MODES: [ApprovalMode; 3] =
@@ -61,7 +63,7 @@ impl AlwaysAllow {
             reason: reason.to_owned(),
         };
         let tools = ToolPattern::parse(&self.tool).ok_or_else(|| no_rule(&self.tool, "it names no tool"))?;
-        let mut rule = Rule::new(tools, Verdict::Allow, reach.priority(), Source::Answer);
+        let mut rule = Rule::new(tools, Verdict::Allow, reach.priority(), RuleSource::Answer);
         rule.server = self.server.clone().map(ServerPattern::Named);
         rule.modes = SAVED_MODES.to_vec();
         rule.condition = match &self.calls {
@@ -147,7 +149,7 @@ pub fn save_always_allow(
 /// [`PolicyError::Broken`] if the file has mistakes or is written so that only its author can change it,
 /// [`PolicyError::NotSaved`] if it cannot be written. The file is then as it was.
 pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyError> {
-    let Source::Saved { reach, path, .. } = &rule.source else { return Ok(0) };
+    let RuleSource::Saved { reach, path, .. } = &rule.source else { return Ok(0) };
     let (reach, described) = (*reach, rule.describe());
     if !path.exists() {
         return Ok(0);
@@ -181,8 +183,8 @@ pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyErro
 /// elsewhere.
 pub(crate) fn mark_saved(rules: &mut [Rule], reach: Reach) {
     for rule in rules.iter_mut().filter(|rule| rule.verdict == Verdict::Allow) {
-        if let Source::File { path, line } = &rule.source {
-            rule.source = Source::Saved { reach, path: path.clone(), line: *line };
+        if let RuleSource::File { path, line } = &rule.source {
+            rule.source = RuleSource::Saved { reach, path: path.clone(), line: *line };
         }
     }
 }
@@ -201,7 +203,7 @@ fn read(path: &Path) -> Result<String, PolicyError> {
 /// The saved choices in a file.
 fn saved_rules(text: &str, path: &Path, reach: Reach) -> Result<Vec<Rule>, PolicyError> {
     let (mut rules, problems) = parse_rules(text, path, reach.tier());
-    if let Some(problem) = problems.into_iter().find(|problem| problem.effect == Effect::FileSkipped) {
+    if let Some(problem) = problems.into_iter().find(|problem| problem.effect == ProblemEffect::FileSkipped) {
         let line = problem.line.unwrap_or(1);
         return Err(PolicyError::Broken { path: path.to_path_buf(), line, reason: problem.reason });
     }
@@ -219,8 +221,8 @@ fn tables(text: &str) -> Vec<Table> {
 
 fn line_of(rule: &Rule) -> Option<usize> {
     match &rule.source {
-        Source::Saved { line, .. } | Source::File { line, .. } => Some(*line),
-        Source::BuiltIn | Source::Setting(_) | Source::Answer => None,
+        RuleSource::Saved { line, .. } | RuleSource::File { line, .. } => Some(*line),
+        RuleSource::BuiltIn | RuleSource::Setting(_) | RuleSource::Answer => None,
     }
 }
 
@@ -259,7 +261,7 @@ fn without_rules(text: &str, lines: &BTreeSet<usize>) -> (usize, String) {
     (ranges.len(), left)
 }
 
-/// Where the last value inside a value ends.
+/// The end of the last value inside a value.
 fn end_of(value: &DeValue<'_>) -> usize {
     let deepest = |value: &toml::Spanned<DeValue<'_>>| end_of(value.get_ref()).max(value.span().end);
     match value {

@@ -4,12 +4,14 @@ use regex::Regex;
 use serde_json::Value;
 
 use crate::matching::AGENT_TOOL;
-use crate::rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
-use crate::{PolicyError, Priority, Tier};
+use crate::rule::{
+    CommandPrefix, Condition, Rule, RuleSource, SHELL_TOOL, ServerPattern, ToolPattern, Verdict,
+};
+use crate::{PolicyError, Priority, RuleTier};
 
-/// What a setting says of the tools or servers that it names.
+/// The verdict of a setting about the tools or servers that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SettingVerdict {
     /// The MCP server is excluded.
     ExcludedServer,
     /// The tool is excluded.
@@ -30,17 +32,17 @@ pub enum Standing {
     BuiltinSkill,
 }
 
-impl Standing {
+impl SettingVerdict {
     fn priority(self) -> Priority {
         match self {
-            Self::ExcludedServer => Priority::new(Tier::User, 900),
-            Self::ExcludedTool => Priority::new(Tier::User, 400),
-            Self::ConfirmedTool => Priority::new(Tier::User, 350),
-            Self::AllowedTool => Priority::new(Tier::User, 300),
-            Self::CoreTool => Priority::new(Tier::User, 250),
-            Self::TrustedServer => Priority::new(Tier::User, 200),
-            Self::AllowedServer => Priority::new(Tier::User, 100),
-            Self::SubagentTool | Self::BuiltinSkill => Priority::new(Tier::Default, 30),
+            Self::ExcludedServer => Priority::new(RuleTier::User, 900),
+            Self::ExcludedTool => Priority::new(RuleTier::User, 400),
+            Self::ConfirmedTool => Priority::new(RuleTier::User, 350),
+            Self::AllowedTool => Priority::new(RuleTier::User, 300),
+            Self::CoreTool => Priority::new(RuleTier::User, 250),
+            Self::TrustedServer => Priority::new(RuleTier::User, 200),
+            Self::AllowedServer => Priority::new(RuleTier::User, 100),
+            Self::SubagentTool | Self::BuiltinSkill => Priority::new(RuleTier::Default, 30),
         }
     }
 
@@ -71,9 +73,9 @@ impl Standing {
 ///
 /// # Errors
 /// [`PolicyError::NoRule`] if the name is empty or the command is none.
-pub fn rule_from_setting(standing: Standing, name: &str, origin: &str) -> Result<Rule, PolicyError> {
+pub fn rule_from_setting(standing: SettingVerdict, name: &str, origin: &str) -> Result<Rule, PolicyError> {
     let no_rule = |reason: &str| PolicyError::NoRule { text: name.to_owned(), reason: reason.to_owned() };
-    let source = Source::Setting(origin.to_owned());
+    let source = RuleSource::Setting(origin.to_owned());
     let make = |tools| Rule::new(tools, standing.verdict(), standing.priority(), source);
     let name_only = name.trim();
     if name_only.is_empty() {

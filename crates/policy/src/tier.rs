@@ -1,13 +1,13 @@
-//! Who wrote a rule, and how much that weighs.
+//! The tiers of rules, and priorities.
 
 use std::fmt;
 
 /// The highest priority that a rule can have within its tier.
 pub(crate) const MAX_PRIORITY: u16 = 999;
 
-/// Who wrote a rule. A rule of a higher tier beats every rule of a lower one.
+/// The author of a rule. A rule of a higher tier beats every rule of a lower one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tier {
+pub enum RuleTier {
     /// Longhaul itself.
     Default,
     /// An extension, which can forbid and ask but never allow.
@@ -16,12 +16,12 @@ pub enum Tier {
     Workspace,
     /// The user.
     User,
-    /// Whoever administers the machine.
+    /// The administrator of the machine.
     Admin,
 }
 
-impl Tier {
-    /// How messages call the tier.
+impl RuleTier {
+    /// The name of the tier in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -44,27 +44,27 @@ impl Tier {
     }
 }
 
-impl fmt::Display for Tier {
+impl fmt::Display for RuleTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// What a rule weighs among all others: its tier, then its priority within it. Shown as `4.050`.
+/// The rank of a rule among all others: its tier, then its priority within it. Shown as `4.050`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority {
-    tier: Tier,
+    tier: RuleTier,
     within: u16,
 }
 
 impl Priority {
     /// The effective priority of a rule of `tier`; more than 999 counts as 999.
-    pub fn new(tier: Tier, within: u16) -> Self {
+    pub fn new(tier: RuleTier, within: u16) -> Self {
         Self { tier, within: within.min(MAX_PRIORITY) }
     }
 
     /// The tier.
-    pub fn tier(self) -> Tier {
+    pub fn tier(self) -> RuleTier {
         self.tier
     }
 
@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn a_higher_tier_beats_every_priority_below_it() {
-        let tiers = [Tier::Default, Tier::Extension, Tier::Workspace, Tier::User, Tier::Admin];
+        let tiers =
+            [RuleTier::Default, RuleTier::Extension, RuleTier::Workspace, RuleTier::User, RuleTier::Admin];
         for pair in tiers.windows(2) {
             assert!(Priority::new(pair[0], 999) < Priority::new(pair[1], 0), "{pair:?}");
         }
@@ -94,9 +95,9 @@ mod tests {
 
     #[test]
     fn a_priority_reads_as_tier_and_thousandths() {
-        assert_eq!(Priority::new(Tier::Default, 50).to_string(), "1.050");
-        assert_eq!(Priority::new(Tier::User, 950).to_string(), "4.950");
-        assert_eq!(Priority::new(Tier::Admin, 0).to_string(), "5.000");
-        assert_eq!(Priority::new(Tier::Workspace, 5000), Priority::new(Tier::Workspace, 999));
+        assert_eq!(Priority::new(RuleTier::Default, 50).to_string(), "1.050");
+        assert_eq!(Priority::new(RuleTier::User, 950).to_string(), "4.950");
+        assert_eq!(Priority::new(RuleTier::Admin, 0).to_string(), "5.000");
+        assert_eq!(Priority::new(RuleTier::Workspace, 5000), Priority::new(RuleTier::Workspace, 999));
     }
 }

@@ -1,7 +1,7 @@
 //! A table of command lines with what becomes of them: `command_lines.txt`.
 
 use longhaul_policy::{
-    ApprovalMode, Call, Decision, Policy, Situation, Tier, default_rules, parse_rules, suggest_prefixes,
+    ApprovalMode, Call, Decision, Policy, RuleTier, Situation, default_rules, parse_rules, suggest_prefixes,
 };
 use serde_json::json;
 
@@ -29,7 +29,7 @@ fn parse_heading(heading: &str) -> (Policy, ApprovalMode) {
             "[[rule]]\ntoolName = 'run_shell_command'\ndecision = '{verdict}'\npriority = 100\n{condition}\n"
         ));
     }
-    let (rules, problems) = parse_rules(&rules, "table.toml".as_ref(), Tier::User);
+    let (rules, problems) = parse_rules(&rules, "table.toml".as_ref(), RuleTier::User);
     assert_eq!(problems, [], "{heading}");
     (Policy::new(default_rules().into_iter().chain(rules).collect()), mode)
 }

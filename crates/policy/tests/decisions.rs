@@ -1,12 +1,12 @@
 //! Which decision falls, and which rule makes it.
 
 use longhaul_policy::{
-    ApprovalMode, Call, Caution, Decision, Policy, Situation, Standing, Tier, default_rules, parse_rules,
-    rule_from_setting,
+    ApprovalMode, Call, Caution, Decision, Policy, RuleTier, SettingVerdict, Situation, default_rules,
+    parse_rules, rule_from_setting,
 };
 use serde_json::{Value, json};
 
-fn policy_of(files: &[(Tier, &str)]) -> Policy {
+fn policy_of(files: &[(RuleTier, &str)]) -> Policy {
     let mut rules = Vec::new();
     for (tier, text) in files {
         let (read, problems) = parse_rules(text, "test.toml".as_ref(), *tier);
@@ -18,7 +18,7 @@ fn policy_of(files: &[(Tier, &str)]) -> Policy {
 
 /// A policy of the built-in rules and these of the user's.
 fn user_policy(text: &str) -> Policy {
-    let user = policy_of(&[(Tier::User, text)]);
+    let user = policy_of(&[(RuleTier::User, text)]);
     Policy::new(default_rules().into_iter().chain(user.rules().iter().cloned()).collect())
 }
 
@@ -106,31 +106,31 @@ fn a_higher_tier_wins_and_then_the_priority() {
     let say = |decision: &str, priority: u16| {
         format!("[[rule]]\ntoolName = 'glob'\ndecision = '{decision}'\npriority = {priority}\n")
     };
-    let check = |files: &[(Tier, &str)], expected: &str| {
+    let check = |files: &[(RuleTier, &str)], expected: &str| {
         check_call(&policy_of(files), "glob", &json!({}), expected);
     };
-    check(&[(Tier::Default, &say("allow", 999)), (Tier::Extension, &say("deny", 0))], "deny");
-    check(&[(Tier::Workspace, &say("deny", 999)), (Tier::User, &say("allow", 0))], "allow");
-    check(&[(Tier::Admin, &say("ask_user", 0)), (Tier::User, &say("allow", 999))], "ask");
-    check(&[(Tier::User, &say("deny", 10)), (Tier::User, &say("allow", 11))], "allow");
-    check(&[(Tier::User, &say("allow", 10)), (Tier::User, &say("deny", 10))], "deny");
+    check(&[(RuleTier::Default, &say("allow", 999)), (RuleTier::Extension, &say("deny", 0))], "deny");
+    check(&[(RuleTier::Workspace, &say("deny", 999)), (RuleTier::User, &say("allow", 0))], "allow");
+    check(&[(RuleTier::Admin, &say("ask_user", 0)), (RuleTier::User, &say("allow", 999))], "ask");
+    check(&[(RuleTier::User, &say("deny", 10)), (RuleTier::User, &say("allow", 11))], "allow");
+    check(&[(RuleTier::User, &say("allow", 10)), (RuleTier::User, &say("deny", 10))], "deny");
 }
 
 #[test]
 fn a_rule_names_tools() {
     let rules = rule("toolName = ['glob', 'grep_search']\ndecision = 'deny'");
-    let policy = policy_of(&[(Tier::User, &rules)]);
+    let policy = policy_of(&[(RuleTier::User, &rules)]);
     check_call(&policy, "glob", &json!({}), "deny");
     check_call(&policy, "grep_search", &json!({}), "deny");
     check_call(&policy, "search_file_content", &json!({}), "deny");
     check_call(&policy, "globe", &json!({}), "ask");
-    let old = policy_of(&[(Tier::User, &rule("toolName = 'search_file_content'\ndecision = 'deny'"))]);
+    let old = policy_of(&[(RuleTier::User, &rule("toolName = 'search_file_content'\ndecision = 'deny'"))]);
     check_call(&old, "grep_search", &json!({}), "deny");
 }
 
 #[test]
 fn an_agent_s_name_counts_as_a_tool() {
-    let policy = policy_of(&[(Tier::User, &rule("toolName = 'helper'\ndecision = 'deny'"))]);
+    let policy = policy_of(&[(RuleTier::User, &rule("toolName = 'helper'\ndecision = 'deny'"))]);
     check_call(&policy, "invoke_agent", &json!({"agent_name": "helper"}), "deny");
     check_call(&policy, "invoke_agent", &json!({"agent_name": "other"}), "ask");
     check_call(&policy, "read_file", &json!({"agent_name": "helper"}), "ask");
@@ -141,7 +141,7 @@ fn mcp_tools_are_told_by_their_server() {
     let args = json!({});
     let tool = |name: &'static str| Call::new(name, &args);
     let check = |fields: &str, call: Call<'_>, expected: &str| {
-        check(&policy_of(&[(Tier::User, &rule(fields))]), &call, Situation::default(), expected);
+        check(&policy_of(&[(RuleTier::User, &rule(fields))]), &call, Situation::default(), expected);
     };
     let all = "toolName = 'mcp_*'\ndecision = 'deny'";
     check(all, tool("mcp_web_get").of_server("web"), "deny");
@@ -168,11 +168,11 @@ fn mcp_tools_are_told_by_their_server() {
 fn a_rule_can_be_about_one_agent() {
     let args = json!({});
     let policy =
-        policy_of(&[(Tier::User, &rule("toolName = '*'\nsubagent = 'save_memory'\ndecision = 'deny'"))]);
+        policy_of(&[(RuleTier::User, &rule("toolName = '*'\nsubagent = 'save_memory'\ndecision = 'deny'"))]);
     check(&policy, &Call::new("glob", &args).by("save_memory"), Situation::default(), "deny");
     check(&policy, &Call::new("glob", &args).by("other"), Situation::default(), "ask");
     check(&policy, &Call::new("glob", &args), Situation::default(), "ask");
-    let all = policy_of(&[(Tier::User, &rule("toolName = '*'\ndecision = 'deny'"))]);
+    let all = policy_of(&[(RuleTier::User, &rule("toolName = '*'\ndecision = 'deny'"))]);
     check(&all, &Call::new("glob", &args).by("save_memory"), Situation::default(), "deny");
 }
 
@@ -180,12 +180,15 @@ fn a_rule_can_be_about_one_agent() {
 fn a_rule_can_depend_on_mode_and_user() {
     let args = json!({});
     let call = Call::new("glob", &args);
-    let policy =
-        policy_of(&[(Tier::User, &rule("toolName = '*'\nmodes = ['plan', 'autoEdit']\ndecision = 'deny'"))]);
+    let policy = policy_of(&[(
+        RuleTier::User,
+        &rule("toolName = '*'\nmodes = ['plan', 'autoEdit']\ndecision = 'deny'"),
+    )]);
     check(&policy, &call, in_mode(ApprovalMode::Plan), "deny");
     check(&policy, &call, in_mode(ApprovalMode::AutoEdit), "deny");
     check(&policy, &call, in_mode(ApprovalMode::Default), "ask");
-    let policy = policy_of(&[(Tier::User, &rule("toolName = '*'\ninteractive = false\ndecision = 'allow'"))]);
+    let policy =
+        policy_of(&[(RuleTier::User, &rule("toolName = '*'\ninteractive = false\ndecision = 'allow'"))]);
     check(&policy, &call, ALONE, "allow");
     check(&policy, &call, Situation::default(), "ask");
 }
@@ -193,7 +196,7 @@ fn a_rule_can_depend_on_mode_and_user() {
 #[test]
 fn annotations_must_all_be_equal() {
     let policy = policy_of(&[(
-        Tier::User,
+        RuleTier::User,
         &rule("toolName = '*'\ndecision = 'allow'\ntoolAnnotations = { readOnlyHint = true, level = 2 }"),
     )]);
     let args = json!({});
@@ -210,7 +213,7 @@ fn annotations_must_all_be_equal() {
 #[test]
 fn arguments_are_searched_as_stable_json() {
     let policy = policy_of(&[(
-        Tier::User,
+        RuleTier::User,
         &rule("toolName = 'f'\nargsPattern = '\"a\":1.*\"b\":2'\ndecision = 'deny'"),
     )]);
     check_call(&policy, "f", &json!({"b": 2, "a": 1}), "deny");
@@ -224,7 +227,7 @@ fn a_top_level_key_cannot_be_imitated() {
     let fields = r#"toolName = 'write_file'
 argsPattern = '\0"file_path":"safe/[^"]*"\0'
 decision = 'allow'"#;
-    let policy = policy_of(&[(Tier::User, &rule(fields))]);
+    let policy = policy_of(&[(RuleTier::User, &rule(fields))]);
     check_call(&policy, "write_file", &json!({"file_path": "safe/a", "content": ""}), "allow");
     check_call(
         &policy,
@@ -243,7 +246,7 @@ decision = 'allow'"#;
 
 #[test]
 fn a_pattern_needs_arguments() {
-    let policy = policy_of(&[(Tier::User, &rule("toolName = '*'\nargsPattern = ''\ndecision = 'deny'"))]);
+    let policy = policy_of(&[(RuleTier::User, &rule("toolName = '*'\nargsPattern = ''\ndecision = 'deny'"))]);
     check_call(&policy, "f", &Value::Null, "ask");
     check_call(&policy, "f", &json!({}), "deny");
 }
@@ -399,10 +402,12 @@ fn a_model_is_told_why() {
             other => panic!("{other:?}"),
         }
     };
-    let policy =
-        policy_of(&[(Tier::User, &rule("toolName = 'glob'\ndecision = 'deny'\ndenyMessage = 'Use grep.'"))]);
+    let policy = policy_of(&[(
+        RuleTier::User,
+        &rule("toolName = 'glob'\ndecision = 'deny'\ndenyMessage = 'Use grep.'"),
+    )]);
     assert_eq!(said(&policy, Situation::default()), "Use grep.");
-    let policy = policy_of(&[(Tier::User, &rule("toolName = 'glob'\ndecision = 'deny'\nname = 'mine'"))]);
+    let policy = policy_of(&[(RuleTier::User, &rule("toolName = 'glob'\ndecision = 'deny'\nname = 'mine'"))]);
     assert_eq!(
         said(&policy, Situation::default()),
         "The policy does not allow this call of glob: deny rule \"mine\" (user 4.100, test.toml:1)."
@@ -416,22 +421,22 @@ fn settings_become_rules_of_known_weight() {
         let rule = rule_from_setting(standing, name, "--allowed-tools").expect("a rule");
         assert_eq!(rule.to_string(), expected);
     };
-    check(Standing::ExcludedServer, "web", "deny rule (user 4.900, --allowed-tools)");
-    check(Standing::ExcludedTool, "glob", "deny rule (user 4.400, --allowed-tools)");
-    check(Standing::ConfirmedTool, "glob", "ask_user rule (user 4.350, --allowed-tools)");
-    check(Standing::AllowedTool, "glob", "allow rule (user 4.300, --allowed-tools)");
-    check(Standing::CoreTool, "glob", "allow rule (user 4.250, --allowed-tools)");
-    check(Standing::TrustedServer, "web", "allow rule (user 4.200, --allowed-tools)");
-    check(Standing::AllowedServer, "web", "allow rule (user 4.100, --allowed-tools)");
-    check(Standing::SubagentTool, "helper", "allow rule (default 1.030, --allowed-tools)");
+    check(SettingVerdict::ExcludedServer, "web", "deny rule (user 4.900, --allowed-tools)");
+    check(SettingVerdict::ExcludedTool, "glob", "deny rule (user 4.400, --allowed-tools)");
+    check(SettingVerdict::ConfirmedTool, "glob", "ask_user rule (user 4.350, --allowed-tools)");
+    check(SettingVerdict::AllowedTool, "glob", "allow rule (user 4.300, --allowed-tools)");
+    check(SettingVerdict::CoreTool, "glob", "allow rule (user 4.250, --allowed-tools)");
+    check(SettingVerdict::TrustedServer, "web", "allow rule (user 4.200, --allowed-tools)");
+    check(SettingVerdict::AllowedServer, "web", "allow rule (user 4.100, --allowed-tools)");
+    check(SettingVerdict::SubagentTool, "helper", "allow rule (default 1.030, --allowed-tools)");
     for bad in ["", " ", "glob(x)", "run_shell_command()", "run_shell_command(a; b)"] {
-        assert!(rule_from_setting(Standing::AllowedTool, bad, "x").is_err(), "{bad}");
+        assert!(rule_from_setting(SettingVerdict::AllowedTool, bad, "x").is_err(), "{bad}");
     }
 }
 
 #[test]
 fn a_sub_agent_frees_no_tool_of_its_name() {
-    let rule = |name| rule_from_setting(Standing::SubagentTool, name, "agents").expect("a rule");
+    let rule = |name| rule_from_setting(SettingVerdict::SubagentTool, name, "agents").expect("a rule");
     let policy = Policy::new(default_rules()).with(rule("write_file")).with(rule("helper"));
     let start = |name: &str| json!({"agent_name": name, "task": "\"agent_name\":\"helper\""});
     check(&policy, &Call::new("write_file", &json!({"file_path": "x"})), Situation::default(), "ask");
@@ -443,7 +448,7 @@ fn a_sub_agent_frees_no_tool_of_its_name() {
 
 #[test]
 fn a_skill_of_the_program_needs_no_word() {
-    let rule = rule_from_setting(Standing::BuiltinSkill, "skill-creator", "skills").expect("a rule");
+    let rule = rule_from_setting(SettingVerdict::BuiltinSkill, "skill-creator", "skills").expect("a rule");
     let policy = Policy::new(default_rules()).with(rule);
     check(&policy, &Call::new("activate_skill", &json!({"name": "skill-creator"})), ALONE, "allow");
     check(
@@ -457,7 +462,7 @@ fn a_skill_of_the_program_needs_no_word() {
 #[test]
 fn allowed_tools_allow_where_nobody_can_be_asked() {
     let with = |name: &str| {
-        let rule = rule_from_setting(Standing::AllowedTool, name, "--allowed-tools").expect("a rule");
+        let rule = rule_from_setting(SettingVerdict::AllowedTool, name, "--allowed-tools").expect("a rule");
         Policy::new(default_rules()).with(rule)
     };
     let args = json!({"file_path": "x"});
@@ -476,8 +481,8 @@ fn allowed_tools_allow_where_nobody_can_be_asked() {
         check(&with("ShellTool(git status)"), &Call::new("run_shell_command", &args), ALONE, expected);
     }
     let args = json!({});
-    let excluded = rule_from_setting(Standing::ExcludedServer, "web", "x").expect("a rule");
-    let allowed = rule_from_setting(Standing::TrustedServer, "web", "x").expect("a rule");
+    let excluded = rule_from_setting(SettingVerdict::ExcludedServer, "web", "x").expect("a rule");
+    let allowed = rule_from_setting(SettingVerdict::TrustedServer, "web", "x").expect("a rule");
     let call = Call::new("mcp_web_get", &args).of_server("web");
     check(&Policy::default().with(allowed.clone()), &call, ALONE, "allow");
     check(&Policy::default().with(allowed).with(excluded), &call, ALONE, "deny");
@@ -516,7 +521,7 @@ fn an_explanation_tells_what_is_unclear() {
             + &rule(
                 "toolName = 'run_shell_command'\ncommandPrefix = 'sh'\ndecision = 'allow'\nname = 'shell'",
             );
-    let (policy, args) = (policy_of(&[(Tier::User, &rules)]), json!({"command": "curl u | sh"}));
+    let (policy, args) = (policy_of(&[(RuleTier::User, &rules)]), json!({"command": "curl u | sh"}));
     let call = Call::new("run_shell_command", &args);
     assert_eq!(
         policy.explain(&call, Situation::default()).to_string(),

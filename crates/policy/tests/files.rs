@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, Call, Decision, Effect, Policy, PolicyError, PolicyPlaces, Reach, Rule,
-    SavedFiles, Situation, Source, Tier, default_rules, load_policies, parse_rules, revoke_saved,
+    AllowedCalls, AlwaysAllow, Call, Decision, Policy, PolicyError, PolicyPlaces, ProblemEffect, Reach, Rule,
+    RuleSource, RuleTier, SavedFiles, Situation, default_rules, load_policies, parse_rules, revoke_saved,
     save_always_allow,
 };
 use longhaul_workspace::Patience;
@@ -16,7 +16,7 @@ const GOOD: &str = "[[rule]]\ntoolName = 'glob'\ndecision = 'deny'\npriority = 1
 /// Checks the problems of a file, each as `line: reason (effect)`, and how many rules are left.
 #[track_caller]
 fn check(text: &str, rules: usize, expected: &[&str]) {
-    let (read, problems) = parse_rules(text, Path::new("f"), Tier::User);
+    let (read, problems) = parse_rules(text, Path::new("f"), RuleTier::User);
     let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(problems, expected);
     assert_eq!(read.len(), rules);
@@ -56,9 +56,9 @@ fn good_files_have_no_problems() {
 
 #[test]
 fn broken_toml_costs_the_file_and_names_the_line() {
-    let (rules, problems) = parse_rules(&format!("{GOOD}\n[[rule]\n"), Path::new("f"), Tier::User);
+    let (rules, problems) = parse_rules(&format!("{GOOD}\n[[rule]\n"), Path::new("f"), RuleTier::User);
     assert_eq!((rules.len(), problems.len()), (0, 1));
-    assert_eq!((problems[0].line, problems[0].effect), (Some(6), Effect::FileSkipped));
+    assert_eq!((problems[0].line, problems[0].effect), (Some(6), ProblemEffect::FileSkipped));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn every_tier_is_read_and_a_bad_file_harms_no_other() {
     });
     let tiers: Vec<_> = loaded.rules.iter().map(|rule| rule.priority.tier()).collect();
     let added = &tiers[default_rules().len()..];
-    assert_eq!(added, [Tier::Extension, Tier::Workspace, Tier::User, Tier::Admin]);
+    assert_eq!(added, [RuleTier::Extension, RuleTier::Workspace, RuleTier::User, RuleTier::Admin]);
     let problems: Vec<_> = loaded.problems.iter().map(ToString::to_string).collect();
     assert_eq!(problems.len(), 3, "{problems:?}");
     assert!(problems[0].contains("a.toml:1: "), "{problems:?}");
@@ -327,7 +327,7 @@ fn a_choice_is_added_behind_what_is_there() {
     save(&path, &choice("replace", AllowedCalls::All)).expect("saved");
     let text = fs::read_to_string(&path).expect("there");
     assert!(text.starts_with("# mine\n[[rule]]\ntoolName = 'glob'"), "{text}");
-    let (rules, problems) = parse_rules(&text, &path, Tier::User);
+    let (rules, problems) = parse_rules(&text, &path, RuleTier::User);
     assert_eq!((rules.len(), problems.len()), (2, 0), "{text}");
 }
 
@@ -370,7 +370,7 @@ fn choices_saved_at_once_are_all_kept() {
             });
         }
     });
-    let (rules, problems) = parse_rules(&fs::read_to_string(&path).expect("there"), &path, Tier::User);
+    let (rules, problems) = parse_rules(&fs::read_to_string(&path).expect("there"), &path, RuleTier::User);
     assert_eq!((rules.len(), problems.len()), (8, 0));
 }
 
@@ -379,9 +379,9 @@ fn choices_saved_at_once_are_all_kept() {
 fn check_revoked(before: &str, revoked: &str, expected: Result<(usize, &str), &str>) {
     let folders = Folders::new();
     let path = folders.write("auto-saved.toml", before);
-    let (mut rules, _) = parse_rules(&format!("[[rule]]\n{revoked}\n"), &path, Tier::User);
+    let (mut rules, _) = parse_rules(&format!("[[rule]]\n{revoked}\n"), &path, RuleTier::User);
     let mut rule = rules.pop().expect("a rule");
-    rule.source = Source::Saved { reach: Reach::Everywhere, path: path.clone(), line: 1 };
+    rule.source = RuleSource::Saved { reach: Reach::Everywhere, path: path.clone(), line: 1 };
     let revoked = revoke_saved(&rule, Patience::default());
     let after = fs::read_to_string(&path).expect("there");
     match (revoked, expected) {

@@ -2,7 +2,7 @@
 
 mod laws;
 
-use longhaul_policy::{Tier, Verdict, parse_rules};
+use longhaul_policy::{RuleTier, Verdict, parse_rules};
 use proptest::prelude::*;
 
 fn rule() -> impl Strategy<Value = String> {
@@ -59,14 +59,14 @@ proptest! {
 
     #[test]
     fn decisions_keep_the_laws(text in file()) {
-        let (_, problems) = parse_rules(&text, "any.toml".as_ref(), Tier::User);
+        let (_, problems) = parse_rules(&text, "any.toml".as_ref(), RuleTier::User);
         prop_assert!(problems.is_empty(), "{problems:?}");
         laws::check_file(&text);
     }
 
     #[test]
     fn a_higher_tier_decides(text in file(), verdict in prop::sample::select(vec![Verdict::Allow, Verdict::Ask, Verdict::Deny])) {
-        let (rules, _) = parse_rules(&text, "any.toml".as_ref(), Tier::User);
+        let (rules, _) = parse_rules(&text, "any.toml".as_ref(), RuleTier::User);
         laws::check_tiers(rules, verdict);
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_policy::{
-    ApprovalMode, Call, Caution, Decision, Policy, Situation, Tier, default_rules, parse_rules,
+    ApprovalMode, Call, Caution, Decision, Policy, RuleTier, Situation, default_rules, parse_rules,
 };
 use longhaul_workspace::ProtectedFiles;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn generous() -> Policy {
         decision = "allow"
         priority = 999
     "#;
-    let (rules, problems) = parse_rules(text, "mine.toml".as_ref(), Tier::Admin);
+    let (rules, problems) = parse_rules(text, "mine.toml".as_ref(), RuleTier::Admin);
     assert_eq!(problems, []);
     let files = ProtectedFiles::of(&[PathBuf::from("/no/work")]).with_memory(["AGENTS.md"]);
     Policy::new(default_rules().into_iter().chain(rules).collect()).protecting(files)
@@ -147,7 +147,7 @@ fn rules_that_forbid_still_forbid() {
     let (rules, _) = parse_rules(
         "[[rule]]\ntoolName = 'write_file'\ndecision = 'deny'\npriority = 1\ndenyMessage = 'Never.'",
         "a.toml".as_ref(),
-        Tier::User,
+        RuleTier::User,
     );
     let policy = Policy::new(default_rules().into_iter().chain(rules).collect());
     let args = json!({"file_path": "GEMINI.md"});

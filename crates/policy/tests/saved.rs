@@ -1,8 +1,8 @@
 //! What an "always" of the user's weighs against everything else, and how it is explained.
 
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, ApprovalMode, Call, Decision, Policy, Reach, Rule, Situation, Standing, Tier,
-    default_rules, parse_rules, rule_from_setting,
+    AllowedCalls, AlwaysAllow, ApprovalMode, Call, Decision, Policy, Reach, Rule, RuleTier, SettingVerdict,
+    Situation, default_rules, parse_rules, rule_from_setting,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn always(calls: AllowedCalls, reach: Reach) -> Rule {
     AlwaysAllow { tool, server: None, calls }.rule_for(reach).expect("a rule")
 }
 
-fn rules(tier: Tier, text: &str) -> Vec<Rule> {
+fn rules(tier: RuleTier, text: &str) -> Vec<Rule> {
     let (rules, problems) = parse_rules(text, "written.toml".as_ref(), tier);
     assert_eq!(problems, []);
     rules
@@ -28,7 +28,7 @@ fn word(decision: &Decision) -> &'static str {
 
 /// Decides about `git push`, which the user always allows, under a rule that is written by hand.
 #[track_caller]
-fn check(tier: Tier, decision: &str, priority: u16, expected: [&str; 3]) {
+fn check(tier: RuleTier, decision: &str, priority: u16, expected: [&str; 3]) {
     let written = format!(
         "[[rule]]\ntoolName = 'run_shell_command'\ncommandPrefix = 'git push'\ndecision = '{decision}'\npriority = {priority}\n"
     );
@@ -45,7 +45,7 @@ fn check(tier: Tier, decision: &str, priority: u16, expected: [&str; 3]) {
 
 #[test]
 fn a_deny_outranks_what_is_always_allowed() {
-    for tier in [Tier::Extension, Tier::Workspace, Tier::User, Tier::Admin] {
+    for tier in [RuleTier::Extension, RuleTier::Workspace, RuleTier::User, RuleTier::Admin] {
         for priority in [0, 500, 999] {
             check(tier, "deny", priority, ["deny"; 3]);
         }
@@ -54,16 +54,17 @@ fn a_deny_outranks_what_is_always_allowed() {
 
 #[test]
 fn a_rule_that_asks_weighs_what_it_weighs() {
-    check(Tier::Workspace, "ask_user", 100, ["allow"; 3]);
-    check(Tier::Workspace, "ask_user", 960, ["ask", "ask", "allow"]);
-    check(Tier::User, "ask_user", 100, ["ask", "ask", "allow"]);
-    check(Tier::User, "ask_user", 960, ["ask"; 3]);
-    check(Tier::Admin, "ask_user", 0, ["ask"; 3]);
+    check(RuleTier::Workspace, "ask_user", 100, ["allow"; 3]);
+    check(RuleTier::Workspace, "ask_user", 960, ["ask", "ask", "allow"]);
+    check(RuleTier::User, "ask_user", 100, ["ask", "ask", "allow"]);
+    check(RuleTier::User, "ask_user", 960, ["ask"; 3]);
+    check(RuleTier::Admin, "ask_user", 0, ["ask"; 3]);
 }
 
 #[test]
 fn a_setting_that_excludes_a_tool_is_a_deny() {
-    let excluded = rule_from_setting(Standing::ExcludedTool, "run_shell_command(git push)", "tools.exclude");
+    let excluded =
+        rule_from_setting(SettingVerdict::ExcludedTool, "run_shell_command(git push)", "tools.exclude");
     let policy = Policy::new(default_rules())
         .with(excluded.expect("a rule"))
         .with(always(AllowedCalls::Commands(vec!["git".into()]), Reach::Everywhere));
@@ -87,7 +88,7 @@ fn an_always_counts_without_a_user_and_not_in_a_plan() {
 fn an_explanation_says_that_a_deny_outranks_it() {
     let denied = "[[rule]]\nname = 'no pushing'\ntoolName = 'run_shell_command'\ncommandPrefix = 'git push'\ndecision = 'deny'\npriority = 1\n";
     let policy =
-        Policy::new(rules(Tier::Workspace, denied)).with(always(AllowedCalls::All, Reach::Everywhere));
+        Policy::new(rules(RuleTier::Workspace, denied)).with(always(AllowedCalls::All, Reach::Everywhere));
     let args = json!({"command": "git push"});
     let explained = policy.explain(&Call::new("run_shell_command", &args), Situation::default()).to_string();
     let expected = [
@@ -99,11 +100,11 @@ fn an_explanation_says_that_a_deny_outranks_it() {
     }
 }
 
-fn tier() -> impl Strategy<Value = Tier> {
-    prop::sample::select(vec![Tier::Extension, Tier::Workspace, Tier::User, Tier::Admin])
+fn tier() -> impl Strategy<Value = RuleTier> {
+    prop::sample::select(vec![RuleTier::Extension, RuleTier::Workspace, RuleTier::User, RuleTier::Admin])
 }
 
-fn written() -> impl Strategy<Value = (Tier, String)> {
+fn written() -> impl Strategy<Value = (RuleTier, String)> {
     let tools = prop::sample::select(vec!["'*'", "'run_shell_command'", "['write_file', 'glob']"]);
     let decisions = prop::sample::select(vec!["allow", "deny", "ask_user"]);
     (tier(), tools, decisions, 0..1000_u16).prop_map(|(tier, tool, decision, priority)| {

@@ -8,7 +8,7 @@
 
 use std::process::ExitCode;
 
-use longhaul_redact::{Finding, redact};
+use longhaul_redact::{SecretFinding, redact};
 use serde_json::Value;
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
@@ -40,7 +40,8 @@ fn report(wrong: &str, items: &[Value], is_wrong: impl Fn(&Value, &str) -> bool)
         let redacted = redact(item["text"].as_str().unwrap_or_default());
         if is_wrong(item, &redacted.text) {
             count += 1;
-            let kinds: Vec<_> = redacted.findings.iter().map(|Finding { kind, .. }| kind.name()).collect();
+            let kinds: Vec<_> =
+                redacted.findings.iter().map(|SecretFinding { kind, .. }| kind.name()).collect();
             println!("{wrong}: {} ({}) {kinds:?}: {:?}", item["id"], item["kind"], redacted.text);
         }
     }

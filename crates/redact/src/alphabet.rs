@@ -8,18 +8,11 @@ pub(crate) struct Alphabet(u128);
 
 impl Alphabet {
     pub(crate) const DIGIT: Self = Self::of(b"0-9");
-    /// Lower case only: issuers that write hexadecimal write it so.
-    pub(crate) const HEX: Self = Self::of(b"0-9a-f");
-    pub(crate) const UPPER: Self = Self::of(b"A-Z0-9");
     pub(crate) const ALNUM: Self = Self::of(b"A-Za-z0-9");
     pub(crate) const WORD: Self = Self::of(b"A-Za-z0-9_");
     /// The alphabet of base64url, and of most tokens.
     pub(crate) const URL: Self = Self::of(b"A-Za-z0-9_-");
-    /// Base64url parts joined by dots.
-    pub(crate) const DOTTED: Self = Self::of(b"A-Za-z0-9_.-");
     pub(crate) const BASE64: Self = Self::of(b"A-Za-z0-9+/=");
-    /// Base64 and base64url, also with its padding written for a URL.
-    pub(crate) const ANY64: Self = Self::of(b"A-Za-z0-9+/=_%-");
 
     /// The characters of `spec`, where `a-z` is a range and a hyphen at the end stands for itself.
     pub(crate) const fn of(spec: &[u8]) -> Self {
@@ -42,18 +35,18 @@ impl Alphabet {
         byte < 128 && self.0 >> byte & 1 == 1
     }
 
-    /// How many bytes from the start of `bytes` are in the set, looking at `most` at most.
+    /// The number of bytes at the start of `bytes` that are in the set, `most` at most.
     pub(crate) fn run(self, bytes: &[u8], most: usize) -> usize {
         bytes.iter().take(most).take_while(|byte| self.has(**byte)).count()
     }
 
-    /// How many bytes at the end of `bytes` are in the set, looking at `most` at most.
+    /// The number of bytes at the end of `bytes` that are in the set, `most` at most.
     pub(crate) fn run_back(self, bytes: &[u8], most: usize) -> usize {
         bytes.iter().rev().take(most).take_while(|byte| self.has(**byte)).count()
     }
 }
 
-/// Whether a token may begin at `at`: not in the middle of a word. A character written as an escape
+/// True if a token may begin at `at`: not in the middle of a word. A character written as an escape
 /// (`\n`, `%3D`, `\u00e9`) is not part of the word that follows it.
 pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[..at];
@@ -67,18 +60,18 @@ pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether a token may end before `at`.
+/// True if a token may end before `at`.
 pub(crate) fn ends_word(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|byte| !Alphabet::WORD.has(*byte))
 }
 
-/// How far runs reach that were measured before, so that a text of nothing but prefixes is not measured
+/// The runs that were measured before, so that a text of nothing but prefixes is not measured
 /// anew from each of them.
 #[derive(Default)]
-pub(crate) struct Runs(Vec<(Alphabet, Range<usize>)>);
+pub(crate) struct MeasuredRuns(Vec<(Alphabet, Range<usize>)>);
 
-impl Runs {
-    /// How many bytes from `at` are in the alphabet.
+impl MeasuredRuns {
+    /// The number of bytes from `at` that are in the alphabet.
     pub(crate) fn measure(&mut self, alphabet: Alphabet, bytes: &[u8], at: usize) -> usize {
         let known = self.0.iter_mut().find(|(known, _)| *known == alphabet);
         if let Some((_, run)) = &known
@@ -127,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_run_is_measured_once() {
-        let mut runs = Runs::default();
+        let mut runs = MeasuredRuns::default();
         assert_eq!(runs.measure(Alphabet::ALNUM, b"abcdef-", 0), 6);
         assert_eq!(runs.measure(Alphabet::ALNUM, b"abcdef-", 4), 2);
         assert_eq!(runs.measure(Alphabet::URL, b"abcdef-", 4), 3);

@@ -2,66 +2,32 @@
 
 use std::ops::Range;
 
-use crate::alphabet::{Alphabet, Runs};
+use crate::alphabet::{Alphabet, MeasuredRuns};
 use crate::credential::{self, Looks};
-use crate::{Kind, MARK, gate, headers};
-
-/// What the names of secrets end with. Each is looked for in lower case, in upper case and capitalised.
-pub(crate) const KEYWORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "pass",
-    "psk",
-    "bindpw",
-    "rootpw",
-    "secret",
-    "secret_key_base",
-    "secretkeybase",
-    "token",
-    "key",
-    "salt",
-    "_auth",
-    "credential",
-    "credentials",
-    "twilio",
-    "heroku",
-];
+use crate::names::{NameKind, classify, is_environment_name, is_issued_token, is_issuer, names_phrase};
+use crate::{MARK, SecretKind, gate, headers};
 
 /// Longer than any name, and than any value that is not a token with a structure of its own.
 const MOST_NAME: usize = 64;
 const MOST_VALUE: usize = 512;
 
 const NAME: Alphabet = Alphabet::of(b"A-Za-z0-9_.-");
-/// What a value without quotes is written in: anything but controls, blanks, quotes, brackets and separators.
+/// The characters of a value without quotes: anything but controls, blanks, quotes, brackets and separators.
 const BARE: Alphabet = Alphabet::of(b"A-Za-z0-9!#$%*+./:=?@^_~-");
 const BLANK: Alphabet = Alphabet::of(b" \t");
 
-/// What a name says about the value it is given.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Name {
-    /// Chosen by a person, perhaps short.
-    Password,
-    /// Says that the value is secret: even a hash or a UUID is then a key.
-    Secret,
-    /// `token`: often secret, but also a word of parsers, pages and models.
-    Token,
-    /// `SOMETHING_KEY` of an environment file.
-    Key,
-    /// `_auth` of `.npmrc`: a user and a password in base64.
-    Auth,
-}
-
-/// How a value is written.
-struct Value {
+/// The place of a value, and its quoting.
+struct AssignedValue {
     range: Range<usize>,
     is_quoted: bool,
 }
 
 /// The secret that is assigned to the name in which a keyword stands at `keyword`.
-pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Option<(Kind, Range<usize>)> {
+pub(crate) fn find(
+    text: &str,
+    keyword: &Range<usize>,
+    runs: &mut MeasuredRuns,
+) -> Option<(SecretKind, Range<usize>)> {
     let bytes = text.as_bytes();
     // Most places end here: the keyword is part of another word, or nothing is assigned.
     let name_end = keyword.end + Alphabet::of(b"A-Z0-9_").run(&bytes[keyword.end..], MOST_NAME);
@@ -82,7 +48,7 @@ pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Optio
     }
     let mut value = read_value(bytes, value_start, runs)?;
     // A person may choose any letter for a password; what a machine made ends where ASCII does.
-    if !value.is_quoted && what != Name::Password {
+    if !value.is_quoted && what != NameKind::Password {
         let length = bytes[value.range.clone()].iter().take_while(|byte| byte.is_ascii()).count();
         value.range.end = value.range.start + length;
     }
@@ -91,20 +57,20 @@ pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Optio
     let is_phrase = || value.is_quoted && names_phrase(name) && credential::is_plain_phrase(written);
     if !is_secret(written, what, value.is_quoted, is_setting) && !is_phrase() {
         // Many issuers' tokens are UUIDs, but where a name says no more than *token* so are other things.
-        let is_issued = what == Name::Token && gate::is_uuid(written) && is_issued_token(name);
+        let is_issued = what == NameKind::Token && gate::is_uuid(written) && is_issued_token(name);
         is_issued.then_some(())?;
     }
     Some((kind_of(name, what, written), value.range))
 }
 
 /// The value of a setting that is a line by itself, with signs that elsewhere end a value: `DB_PASSWORD=j}N4&k(2`.
-fn rest_of_line(text: &str, name_start: usize, at: usize, what: Name) -> Option<Range<usize>> {
+fn rest_of_line(text: &str, name_start: usize, at: usize, what: NameKind) -> Option<Range<usize>> {
     const SIGNS: &str = "!#$%^&*~|;{}()[]<>,";
     const CODE: &[&str] = &[
         "->", "=>", "::", "&&", "||", "$(", "${", "()", "<<", "{{", "<%", "/>", "</", "&amp;", "&quot;",
         "&lt;", "&gt;",
     ];
-    if !matches!(what, Name::Password | Name::Secret | Name::Key) {
+    if !matches!(what, NameKind::Password | NameKind::Secret | NameKind::Key) {
         return None;
     }
     let before = &text.as_bytes()[..name_start];
@@ -133,9 +99,9 @@ fn rest_of_line(text: &str, name_start: usize, at: usize, what: Name) -> Option<
     let is_mixed = has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
         && value.contains(|c: char| SIGNS.contains(c));
-    let is_long = value.len() >= if what == Name::Password { 8 } else { 20 };
-    let is_secret = is_mixed && is_long && (what == Name::Password || gate::looks_scrambled(value));
-    let is_list = what == Name::Password
+    let is_long = value.len() >= if what == NameKind::Password { 8 } else { 20 };
+    let is_secret = is_mixed && is_long && (what == NameKind::Password || gate::looks_scrambled(value));
+    let is_list = what == NameKind::Password
         && value.contains([';', '&', ','])
         && value.trim_end_matches('=').contains('=');
     let stands_for_one = is_list
@@ -145,148 +111,11 @@ fn rest_of_line(text: &str, name_start: usize, at: usize, what: Name) -> Option<
     (is_secret && !stands_for_one).then(|| at..at + value.len())
 }
 
-fn names_phrase(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with("phrase")
-}
-
-/// `_authToken`, `CODECOV_TOKEN`, `X-Postmark-Server-Token`: the token of an account rather than of a parser or a page.
-fn is_issued_token(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    is_environment_name(name)
-        || lower.starts_with("x-")
-        || ["auth", "access", "api", "bearer", "secret"].iter().any(|word| {
-            lower
-                .strip_suffix("token")
-                .is_some_and(|start| start.trim_end_matches(['_', '-', '.']).ends_with(word))
-        })
-}
-
 fn continues_with_word(bytes: &[u8]) -> bool {
     matches!(bytes, [b'-' | b'.', next, ..] if next.is_ascii_alphanumeric() || *next == b'_')
 }
 
-fn is_issuer(keyword: &str) -> bool {
-    keyword.eq_ignore_ascii_case("twilio") || keyword.eq_ignore_ascii_case("heroku")
-}
-
-/// `SOMETHING_TOKEN`: upper case with at least one underscore.
-fn is_environment_name(name: &str) -> bool {
-    name.contains('_') && !name.bytes().any(|byte| byte.is_ascii_lowercase() || byte == b'.' || byte == b'-')
-}
-
-/// What a name says about its value; `None` if nothing.
-fn classify(name: &str) -> Option<Name> {
-    const PASSWORDS: &[&str] = &[
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "pwd",
-        "psk",
-        "bindpw",
-        "rootpw",
-        "dbpass",
-        "userpass",
-        "smtppass",
-        "mailpass",
-        "ftppass",
-        "adminpass",
-        "rootpass",
-        "authpass",
-        "httppass",
-        "proxypass",
-        "loginpass",
-        "storepass",
-        "keypass",
-        "requirepass",
-        "defaultpass",
-        "redispass",
-        "wifipass",
-    ];
-    const SECRETS: &[&str] = &[
-        "secret",
-        "apikey",
-        "secretkey",
-        "privatekey",
-        "accesskey",
-        "authkey",
-        "encryptionkey",
-        "signingkey",
-        "accountkey",
-        "masterkey",
-        "servicekey",
-        "appkey",
-        "applicationkey",
-        "subscriptionkey",
-        "functionskey",
-        "sharedkey",
-        "storagekey",
-        "hmackey",
-        "jwtkey",
-        "licensekey",
-        "secretkeybase",
-        "credential",
-        "credentials",
-    ];
-    /// Tokens and keys that are no secrets.
-    const HARMLESS: &[&str] = &[
-        "public",
-        "max",
-        "next",
-        "page",
-        "cancel",
-        "cache",
-        "primary",
-        "foreign",
-        "sort",
-        "partition",
-        "idempotency",
-        "continuation",
-        "sync",
-        "stop",
-        "start",
-        "end",
-        "eos",
-        "bos",
-        "pad",
-        "mask",
-        "sep",
-        "cls",
-        "unk",
-        "shortcut",
-        "hot",
-        "host",
-        "object",
-        "publishable",
-    ];
-    let squeezed: String =
-        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    let squeezed = squeezed.trim_end_matches(|c: char| c.is_ascii_digit());
-    let ends_with = |endings: &[&str]| endings.iter().any(|ending| squeezed.ends_with(ending));
-    let is_harmless =
-        || name.split(['_', '-', '.']).any(|word| HARMLESS.contains(&word.to_ascii_lowercase().as_str()));
-    if ends_with(PASSWORDS) || name.ends_with("_pass") || name.ends_with("_PASS") || name == "PASS" {
-        Some(Name::Password)
-    } else if squeezed.ends_with("token") {
-        (!is_harmless()).then_some(Name::Token)
-    } else if ends_with(SECRETS) || is_issuer_name(squeezed) {
-        (!is_harmless()).then_some(Name::Secret)
-    } else if name.eq_ignore_ascii_case("_auth") {
-        Some(Name::Auth)
-    } else if (squeezed.ends_with("key") || squeezed.ends_with("salt")) && is_environment_name(name) {
-        (!is_harmless()).then_some(Name::Key)
-    } else {
-        None
-    }
-}
-
-/// `TWILIO_AUTH`, `TWILIO_API_SID`, `HEROKU_KEY`; the SID of an account is none of these.
-fn is_issuer_name(squeezed: &str) -> bool {
-    let starts = squeezed.starts_with("twilio") || squeezed.starts_with("heroku");
-    starts && (squeezed.ends_with("key") || squeezed.ends_with("auth") || squeezed.ends_with("apisid"))
-}
-
-/// Where the value begins, if something is assigned to the name: `=`, `:`, `:=`, `=>`, a flag's blank, an element's `>`,
+/// The start of the value, if something is assigned to the name: `=`, `:`, `:=`, `=>`, a flag's blank, an element's `>`,
 /// the next argument of a call, a `value` that follows.
 fn value_start(bytes: &[u8], name_start: usize, name_end: usize) -> Option<usize> {
     const CLOSING: Alphabet = Alphabet::of(b"\"'`]\\*?");
@@ -332,7 +161,7 @@ fn is_first_argument(before: &[u8]) -> bool {
     before.trim_ascii_end().ends_with(b"(")
 }
 
-/// Where the value begins that a member `value` has behind the one that holds the name, as in `name: DB_PASSWORD` and
+/// The start of the value of a member `value` behind the one that holds the name, as in `name: DB_PASSWORD` and
 /// `value: …` of a container's environment.
 fn named_value(bytes: &[u8], at: usize) -> Option<usize> {
     const BETWEEN: Alphabet = Alphabet::of(b" \t\r\n,\"'\\");
@@ -369,7 +198,7 @@ fn skip_type(bytes: &[u8], at: usize) -> usize {
 
 /// Reads a literal in quotes, also in quotes of a string inside a string, or up to where a bare word ends: at a
 /// blank, at punctuation that seldom is part of a secret, at a character of a script without blanks.
-fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
+fn read_value(bytes: &[u8], mut at: usize, runs: &mut MeasuredRuns) -> Option<AssignedValue> {
     at += entity(&bytes[at..], QUOTES);
     if let [b'b' | b'r' | b'f' | b'u' | b'L' | b'@', b'"' | b'\'', ..] = &bytes[at..] {
         at += 1;
@@ -383,7 +212,7 @@ fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
             (before <= slashes).then_some(found - before)
         })?;
         let is_one_line = memchr::memchr2(b'\n', b'\r', &reach[..length]).is_none();
-        return is_one_line.then_some(Value { range: start..start + length, is_quoted: true });
+        return is_one_line.then_some(AssignedValue { range: start..start + length, is_quoted: true });
     }
 
     let mut length = runs.measure(BARE, bytes, at);
@@ -402,37 +231,41 @@ fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
         return None;
     }
     let trailing = bytes[at..at + length].iter().rev().take_while(|byte| b".:!?*".contains(byte)).count();
-    Some(Value { range: at..at + length - trailing, is_quoted: false })
+    Some(AssignedValue { range: at..at + length - trailing, is_quoted: false })
 }
 
-/// Whether a value looks like a secret rather than a word, a placeholder, a path, a hash or code.
-fn is_secret(value: &str, what: Name, is_quoted: bool, is_setting: bool) -> bool {
+/// True if a value looks like a secret rather than a word, a placeholder, a path, a hash or code.
+fn is_secret(value: &str, what: NameKind, is_quoted: bool, is_setting: bool) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     let looks_secret = match what {
-        Name::Password if has(u8::is_ascii_whitespace) => return is_quoted && credential::is_phrase(value),
-        Name::Password => {
+        NameKind::Password if has(u8::is_ascii_whitespace) => {
+            return is_quoted && credential::is_phrase(value);
+        }
+        NameKind::Password => {
             let has_sign =
                 value.bytes().any(|byte| byte.is_ascii_punctuation() && !b"_-./:()<>=".contains(&byte));
             let is_mixed = has(u8::is_ascii_alphabetic) && (has(u8::is_ascii_digit) || has_sign);
             (6..=256).contains(&value.len()) && is_mixed && !is_code(value, is_quoted, is_setting)
         }
-        Name::Secret => value.len() >= 12 && (is_token(value) || (is_quoted && gate::looks_scrambled(value))),
-        Name::Token => value.len() >= 16 && is_token(value) && !gate::is_uuid(value),
-        Name::Key => {
+        NameKind::Secret => {
+            value.len() >= 12 && (is_token(value) || (is_quoted && gate::looks_scrambled(value)))
+        }
+        NameKind::Token => value.len() >= 16 && is_token(value) && !gate::is_uuid(value),
+        NameKind::Key => {
             let is_random = is_token(value) || (is_quoted && gate::looks_scrambled(value));
             value.len() >= 16 && is_random && !gate::is_uuid(value) && !gate::is_hash(value)
         }
-        Name::Auth => headers::is_user_and_password(value) || (value.len() >= 16 && is_token(value)),
+        NameKind::Auth => headers::is_user_and_password(value) || (value.len() >= 16 && is_token(value)),
     };
     looks_secret && !has(u8::is_ascii_whitespace) && !gate::is_placeholder(value) && !gate::is_path(value)
 }
 
-/// Whether this looks like a password where a place says that one must be.
+/// True if this looks like a password where a place says that one must be.
 pub(crate) fn is_password(value: &str) -> bool {
-    is_secret(value, Name::Password, true, true)
+    is_secret(value, NameKind::Password, true, true)
 }
 
-/// Whether a password is rather a part of a program: a template, a name, an expression.
+/// True if a password is rather a part of a program: a template, a name, an expression.
 fn is_code(value: &str, is_quoted: bool, is_setting: bool) -> bool {
     if is_quoted {
         return value.contains("{}") || value.contains('<');
@@ -450,25 +283,25 @@ fn is_token(value: &str) -> bool {
     is_written_as_one && (gate::looks_random(value) || gate::is_uuid(value)) && !gate::is_words(value)
 }
 
-/// Who issued it, where name and look together say so.
-fn kind_of(name: &str, what: Name, value: &str) -> Kind {
+/// The issuer, where name and look together tell it; else password or secret.
+fn kind_of(name: &str, what: NameKind, value: &str) -> SecretKind {
     let name = name.to_ascii_lowercase();
     let is_base64 = gate::is_base64(value);
     if name.contains("heroku") && (gate::is_uuid(value) || value.starts_with("HRKU")) {
-        Kind::Heroku
+        SecretKind::Heroku
     } else if name.contains("twilio") {
-        Kind::Twilio
+        SecretKind::Twilio
     } else if value.len() == 40
         && is_base64
         && (name.contains("aws") || name.contains("secret_access_key") || name.contains("secretaccesskey"))
     {
-        Kind::Aws
+        SecretKind::Aws
     } else if value.len() == 88 && is_base64 && name.ends_with("accountkey") {
-        Kind::Azure
-    } else if what == Name::Password {
-        Kind::Password
+        SecretKind::Azure
+    } else if what == NameKind::Password {
+        SecretKind::Password
     } else {
-        Kind::Secret
+        SecretKind::Secret
     }
 }
 
@@ -477,12 +310,12 @@ mod tests {
     use super::*;
 
     /// Every assignment found in `text`, by looking at every keyword as a scan does.
-    fn values(text: &str) -> Vec<(Kind, &str)> {
+    fn values(text: &str) -> Vec<(SecretKind, &str)> {
         crate::find_secrets(text).into_iter().map(|finding| (finding.kind, &text[finding.range])).collect()
     }
 
     #[track_caller]
-    fn check(text: &str, kind: Kind, value: &str) {
+    fn check(text: &str, kind: SecretKind, value: &str) {
         assert_eq!(values(text), [(kind, value)], "{text}");
     }
 
@@ -521,74 +354,78 @@ mod tests {
             ("SENTRY_KEY=", ""),
             ("access_token=b'", "'"),
         ] {
-            check(&format!("{before}{TOKEN}{after}"), Kind::Secret, TOKEN);
+            check(&format!("{before}{TOKEN}{after}"), SecretKind::Secret, TOKEN);
         }
     }
 
     #[test]
     fn passwords() {
-        check("password = \"hunter2!x\"", Kind::Password, "hunter2!x");
-        check("DB_PASSWORD=Zeppelin7", Kind::Password, "Zeppelin7");
-        check("\"passwd\":\"k9$mmQ\"", Kind::Password, "k9$mmQ");
-        check("Pwd=Aq12!xyz;Database=x", Kind::Password, "Aq12!xyz");
-        check("SMTP_PASS: abc9!def", Kind::Password, "abc9!def");
-        check("<password>n0tAw0rd</password>", Kind::Password, "n0tAw0rd");
-        check("My password is S3cr3t9xQ.", Kind::Password, "S3cr3t9xQ");
-        check("the password is: \"k9$mmQ\"", Kind::Password, "k9$mmQ");
+        check("password = \"hunter2!x\"", SecretKind::Password, "hunter2!x");
+        check("DB_PASSWORD=Zeppelin7", SecretKind::Password, "Zeppelin7");
+        check("\"passwd\":\"k9$mmQ\"", SecretKind::Password, "k9$mmQ");
+        check("Pwd=Aq12!xyz;Database=x", SecretKind::Password, "Aq12!xyz");
+        check("SMTP_PASS: abc9!def", SecretKind::Password, "abc9!def");
+        check("<password>n0tAw0rd</password>", SecretKind::Password, "n0tAw0rd");
+        check("My password is S3cr3t9xQ.", SecretKind::Password, "S3cr3t9xQ");
+        check("the password is: \"k9$mmQ\"", SecretKind::Password, "k9$mmQ");
     }
 
     #[test]
     fn passwords_as_files_write_them() {
-        check("define( 'DB_PASSWORD', 'j}N4:k@2vR~pTz' );", Kind::Password, "j}N4:k@2vR~pTz");
-        check("DB_PASSWORD=j}N4&k@2vR~p|Tz\n", Kind::Password, "j}N4&k@2vR~p|Tz");
-        check("  password: k(9x;2Vm\n  user: a", Kind::Password, "k(9x;2Vm");
-        check("- name: DB_PASSWORD\n  value: \"tr0utVellum\"", Kind::Password, "tr0utVellum");
-        check("{\"name\": \"DB_PASSWORD\", \"value\": \"tr0utVellum\"}", Kind::Password, "tr0utVellum");
-        check("<add key=\"DbPassword\" value=\"tr0utVellum\"/>", Kind::Password, "tr0utVellum");
-        check("<entry key=\"db.password\">tr0utVellum</entry>", Kind::Password, "tr0utVellum");
-        check("DB_PASSWORD=\"tide pool 9 Lamp\"", Kind::Password, "tide pool 9 Lamp");
-        check("passphrase: 'four quiet herons wading'", Kind::Password, "four quiet herons wading");
-        check("password: mossy-Falcon82", Kind::Password, "mossy-Falcon82");
-        check("    psk=\"tr0utVellum\"", Kind::Password, "tr0utVellum");
-        check("password=&quot;tr0ut!Vellum&quot;", Kind::Password, "tr0ut!Vellum");
-        check("&quot;password&quot;: &quot;tr0ut!Vellum&quot;", Kind::Password, "tr0ut!Vellum");
-        check("&lt;password&gt;tr0ut!Vellum&lt;/password&gt;", Kind::Password, "tr0ut!Vellum");
-        check("storePass = 'tr0utVellum'", Kind::Password, "tr0utVellum");
-        check("//r.io/:_password=dHIwdXRWZWxsdW0=", Kind::Password, "dHIwdXRWZWxsdW0=");
+        check("define( 'DB_PASSWORD', 'j}N4:k@2vR~pTz' );", SecretKind::Password, "j}N4:k@2vR~pTz");
+        check("DB_PASSWORD=j}N4&k@2vR~p|Tz\n", SecretKind::Password, "j}N4&k@2vR~p|Tz");
+        check("  password: k(9x;2Vm\n  user: a", SecretKind::Password, "k(9x;2Vm");
+        check("- name: DB_PASSWORD\n  value: \"tr0utVellum\"", SecretKind::Password, "tr0utVellum");
+        check("{\"name\": \"DB_PASSWORD\", \"value\": \"tr0utVellum\"}", SecretKind::Password, "tr0utVellum");
+        check("<add key=\"DbPassword\" value=\"tr0utVellum\"/>", SecretKind::Password, "tr0utVellum");
+        check("<entry key=\"db.password\">tr0utVellum</entry>", SecretKind::Password, "tr0utVellum");
+        check("DB_PASSWORD=\"tide pool 9 Lamp\"", SecretKind::Password, "tide pool 9 Lamp");
+        check("passphrase: 'four quiet herons wading'", SecretKind::Password, "four quiet herons wading");
+        check("password: mossy-Falcon82", SecretKind::Password, "mossy-Falcon82");
+        check("    psk=\"tr0utVellum\"", SecretKind::Password, "tr0utVellum");
+        check("password=&quot;tr0ut!Vellum&quot;", SecretKind::Password, "tr0ut!Vellum");
+        check("&quot;password&quot;: &quot;tr0ut!Vellum&quot;", SecretKind::Password, "tr0ut!Vellum");
+        check("&lt;password&gt;tr0ut!Vellum&lt;/password&gt;", SecretKind::Password, "tr0ut!Vellum");
+        check("storePass = 'tr0utVellum'", SecretKind::Password, "tr0utVellum");
+        check("//r.io/:_password=dHIwdXRWZWxsdW0=", SecretKind::Password, "dHIwdXRWZWxsdW0=");
     }
 
     #[test]
     fn keys_of_frameworks_and_registries() {
         let django = "9w!x&x+h(no6tbf^seho%7zy9q7$vu2t40@y1d*-tylka!s_-m";
-        check(&format!("SECRET_KEY = '{django}'"), Kind::Secret, django);
+        check(&format!("SECRET_KEY = '{django}'"), SecretKind::Secret, django);
         check(
             &format!("SECRET_KEY='django-insecure-{django}'"),
-            Kind::Secret,
+            SecretKind::Secret,
             &format!("django-insecure-{django}"),
         );
-        check(&format!("DJANGO_SECRET_KEY={django}\n"), Kind::Secret, django);
+        check(&format!("DJANGO_SECRET_KEY={django}\n"), SecretKind::Secret, django);
         let hex = "0f1e2d3c4b5a49788695a4b3c2d1e0f9".repeat(4);
-        check(&format!("  secret_key_base: {hex}\n"), Kind::Secret, &hex);
-        check(&format!("SECRET_KEY_BASE={hex}"), Kind::Secret, &hex);
-        check("_auth=YW5uOm9wZW4gc2VzYW1lIDk=", Kind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
-        check("//r.io/:_auth = YW5uOm9wZW4gc2VzYW1lIDk=", Kind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
+        check(&format!("  secret_key_base: {hex}\n"), SecretKind::Secret, &hex);
+        check(&format!("SECRET_KEY_BASE={hex}"), SecretKind::Secret, &hex);
+        check("_auth=YW5uOm9wZW4gc2VzYW1lIDk=", SecretKind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
+        check("//r.io/:_auth = YW5uOm9wZW4gc2VzYW1lIDk=", SecretKind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
         let uuid = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f9";
-        check(&format!("//r.io/:_authToken={uuid}"), Kind::Secret, uuid);
-        check(&format!("CODECOV_TOKEN={uuid}"), Kind::Secret, uuid);
-        check("define('AUTH_SALT', 'x9|K2m-Zq+7Lp$3Ty&5Vb@0;w');", Kind::Secret, "x9|K2m-Zq+7Lp$3Ty&5Vb@0;w");
+        check(&format!("//r.io/:_authToken={uuid}"), SecretKind::Secret, uuid);
+        check(&format!("CODECOV_TOKEN={uuid}"), SecretKind::Secret, uuid);
+        check(
+            "define('AUTH_SALT', 'x9|K2m-Zq+7Lp$3Ty&5Vb@0;w');",
+            SecretKind::Secret,
+            "x9|K2m-Zq+7Lp$3Ty&5Vb@0;w",
+        );
     }
 
     #[test]
     fn issuers_by_name() {
         let secret = "wJalrXUtnFEMIK7MDENGbPxRfiCYzzQ8LKEYabcd";
-        check(&format!("AWS_SECRET_ACCESS_KEY={secret}"), Kind::Aws, secret);
-        check(&format!("\"SecretAccessKey\": \"{secret}\""), Kind::Aws, secret);
+        check(&format!("AWS_SECRET_ACCESS_KEY={secret}"), SecretKind::Aws, secret);
+        check(&format!("\"SecretAccessKey\": \"{secret}\""), SecretKind::Aws, secret);
         let uuid = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f9";
-        check(&format!("HEROKU_API_KEY={uuid}"), Kind::Heroku, uuid);
+        check(&format!("HEROKU_API_KEY={uuid}"), SecretKind::Heroku, uuid);
         let hex = "0f1e2d3c4b5a49788695a4b3c2d1e0f9";
-        check(&format!("TWILIO_AUTH_TOKEN={hex}"), Kind::Twilio, hex);
+        check(&format!("TWILIO_AUTH_TOKEN={hex}"), SecretKind::Twilio, hex);
         let azure = format!("{}==", "Zq3+7LmX/0pRk9TyBw".repeat(5)[..86].to_owned());
-        check(&format!("AccountName=x;AccountKey={azure};E=y"), Kind::Azure, &azure);
+        check(&format!("AccountName=x;AccountKey={azure};E=y"), SecretKind::Azure, &azure);
     }
 
     #[test]

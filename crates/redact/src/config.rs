@@ -110,7 +110,7 @@ pub(crate) fn find_jwk(text: &str, at: usize) -> Option<Range<usize>> {
     is_key.then_some(start..start + length)
 }
 
-/// What precedes the private part of a PuTTY key.
+/// The text before the private part of a PuTTY key.
 pub(crate) const PUTTY: &str = "Private-Lines: ";
 
 /// The private part of the PuTTY key, whose count of lines follows at `at`.
@@ -146,10 +146,10 @@ pub(crate) fn find_putty(text: &str, at: usize) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Kind, find_secrets};
+    use crate::{SecretKind, find_secrets};
 
     #[track_caller]
-    fn check(text: &str, kind: Kind, expected: &[&str]) {
+    fn check(text: &str, kind: SecretKind, expected: &[&str]) {
         let found: Vec<_> =
             find_secrets(text).into_iter().map(|found| (found.kind, &text[found.range])).collect();
         let expected: Vec<_> = expected.iter().map(|value| (kind, *value)).collect();
@@ -158,14 +158,14 @@ mod tests {
 
     #[test]
     fn pgpass() {
-        check("db.internal:5432:orders:app:tr0utVellum\n", Kind::Password, &["tr0utVellum"]);
-        check("*:*:*:app:kestrel-brine\n", Kind::Password, &["kestrel-brine"]);
+        check("db.internal:5432:orders:app:tr0utVellum\n", SecretKind::Password, &["tr0utVellum"]);
+        check("*:*:*:app:kestrel-brine\n", SecretKind::Password, &["kestrel-brine"]);
         check(
             "$ cat ~/.pgpass\nlocalhost:15432:x:ann:open\\:sesame\nb:5439:x:bob:kestrelBrine",
-            Kind::Password,
+            SecretKind::Password,
             &["open\\:sesame", "kestrelBrine"],
         );
-        check("{\"content\":\"h:5432:d:u:kestrelBrine\\n\"}", Kind::Password, &["kestrelBrine"]);
+        check("{\"content\":\"h:5432:d:u:kestrelBrine\\n\"}", SecretKind::Password, &["kestrelBrine"]);
         for text in [
             "host:5432:db:user:password",
             "10.0.0.1:5432: connection refused",
@@ -176,7 +176,7 @@ mod tests {
             "x:*:19621:0:99999:7:::",
             ":5432:",
         ] {
-            check(text, Kind::Password, &[]);
+            check(text, SecretKind::Password, &[]);
         }
     }
 
@@ -185,12 +185,12 @@ mod tests {
         let value = "Zq3-7LmX_0pRk9TyBw".repeat(3)[..43].to_owned();
         check(
             &format!("{{\"kty\":\"EC\",\"crv\":\"P-256\",\"d\": \"{value}\",\"x\":\"{value}\"}}"),
-            Kind::PrivateKey,
+            SecretKind::PrivateKey,
             &[&value],
         );
-        check(&format!("{{\"d\":\"{value}\"}}"), Kind::PrivateKey, &[]);
-        check("{\"kty\":\"EC\",\"d\":\"M12 2C6.48 2 2 6.48\"}", Kind::PrivateKey, &[]);
-        check("{\"kty\":\"RSA\",\"d\"", Kind::PrivateKey, &[]);
+        check(&format!("{{\"d\":\"{value}\"}}"), SecretKind::PrivateKey, &[]);
+        check("{\"kty\":\"EC\",\"d\":\"M12 2C6.48 2 2 6.48\"}", SecretKind::PrivateKey, &[]);
+        check("{\"kty\":\"RSA\",\"d\"", SecretKind::PrivateKey, &[]);
     }
 
     #[test]
@@ -200,14 +200,14 @@ mod tests {
             let body = [line, end, line, end, "9TyBwZq3+7LmX/0=="].concat();
             let text =
                 format!("Public-Lines: 1{end}{line}{end}Private-Lines: 3{end}{body}{end}Private-MAC: 0f1e");
-            check(&text, Kind::PrivateKey, &[&body]);
+            check(&text, SecretKind::PrivateKey, &[&body]);
         }
         check(
             &format!("Private-Lines: 14\n{line}\n{line}\n"),
-            Kind::PrivateKey,
+            SecretKind::PrivateKey,
             &[&format!("{line}\n{line}")],
         );
-        check("Private-Lines: 8 in the header\n", Kind::PrivateKey, &[]);
-        check("Private-Lines: ", Kind::PrivateKey, &[]);
+        check("Private-Lines: 8 in the header\n", SecretKind::PrivateKey, &[]);
+        check("Private-Lines: ", SecretKind::PrivateKey, &[]);
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::gate;
-use crate::words::{Role, WORDS};
+use crate::words::{WORDS, WordRole};
 
 /// Longer than any password that somebody tells somebody else.
 pub(crate) const MOST: usize = 128;
 
-/// How much a word looks like a password that a person chose. Each includes the ones before it.
+/// The degree to which a word looks like a password that a person chose. Each includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Looks {
     /// Like a word, a number, a name in code, a path, a placeholder.
@@ -18,7 +18,7 @@ pub(crate) enum Looks {
     Mixed,
     /// Three sorts of characters: `Lagarto29`, `tide-pool-lamp-4`.
     Strong,
-    /// What is neither a name in code nor that of a product: `mossy-Falcon82`, `Pl0ver#3`, `x7Kq2mZp`.
+    /// Neither a name in code nor that of a product: `mossy-Falcon82`, `Pl0ver#3`, `x7Kq2mZp`.
     Chosen,
 }
 
@@ -90,11 +90,11 @@ fn is_plain_word(word: &str) -> bool {
 }
 
 fn is_word_of_sentences(word: &str) -> bool {
-    static FUNCTION: LazyLock<HashSet<&str>> = LazyLock::new(|| WORDS.of(Role::Function).collect());
+    static FUNCTION: LazyLock<HashSet<&str>> = LazyLock::new(|| WORDS.of(WordRole::Function).collect());
     FUNCTION.contains(word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().as_str())
 }
 
-/// Whether a value tells of a secret, or points to one, or is no word at all: a path, an address, a version, code.
+/// True if a value tells of a secret, or points to one, or is no word at all: a path, an address, a version, code.
 fn is_reference(value: &str) -> bool {
     let is_code = ["::", "->", "=>", "==", "({", "$(", "${", "//"].iter().any(|code| value.contains(code))
         || value.contains(|c: char| "(){}<>[]|\\\"`,;".contains(c));
@@ -142,11 +142,13 @@ fn is_constant(value: &str) -> bool {
         && gate::switches(value.as_bytes()) < 3
 }
 
-/// Whether a part of the value names a secret, or says of which sort it is.
+/// True if a part of the value names a secret, or says of which sort it is.
 fn describes(value: &str) -> bool {
     static TELLING: LazyLock<HashSet<String>> = LazyLock::new(|| {
-        let nouns = [Role::Password, Role::Token, Role::Login].into_iter().flat_map(|role| WORDS.of(role));
-        WORDS.of(Role::Describes).chain(nouns).map(str::to_lowercase).collect()
+        let nouns = [WordRole::Password, WordRole::Token, WordRole::Login]
+            .into_iter()
+            .flat_map(|role| WORDS.of(role));
+        WORDS.of(WordRole::Describes).chain(nouns).map(str::to_lowercase).collect()
     });
     parts(value).any(|part| TELLING.contains(part.to_lowercase().as_str()))
 }

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use crate::Kind;
+use crate::SecretKind;
 use crate::alphabet::Alphabet;
 
-/// What makes a look worthwhile. Each stands where a joint may be.
+/// The texts that make a look worthwhile. Each stands where a word may be broken.
 pub(crate) const ANCHORS: &[&str] = &[
     // Zero-width spaces and joiners, marks of direction, the byte order mark, the soft hyphen.
     "\u{200B}", "\u{200C}", "\u{200D}", "\u{200E}", "\u{200F}", "\u{2060}", "\u{2061}", "\u{2062}",
@@ -17,21 +17,21 @@ pub(crate) const ANCHORS: &[&str] = &[
     "\" \\", "' \\",
 ];
 
-/// The characters that a secret may have on both sides of a joint.
+/// The characters that a secret may have on both sides of a break.
 const INNER: Alphabet = Alphabet::of(b"A-Za-z0-9_+/=.$-");
 const BLANK: Alphabet = Alphabet::of(b" \t\r\n");
 /// More blanks than an editor indents by.
 const MOST_BLANKS: usize = 120;
 
-/// What parts two pieces of one word.
-pub(crate) struct Joint {
+/// A break inside a word: the bytes between two pieces that belong together.
+pub(crate) struct WordBreak {
     pub(crate) range: Range<usize>,
-    /// Whether nothing else can be meant. Two strings beside each other are one in some languages, and two in others.
+    /// Set where nothing else can be meant. Two strings beside each other are one in some languages, and two in others.
     is_sure: bool,
 }
 
-/// What parts two pieces of one word around the anchor at `at`.
-pub(crate) fn joint(text: &str, at: &Range<usize>) -> Option<Joint> {
+/// The break inside a word around the anchor at `at`.
+pub(crate) fn word_break(text: &str, at: &Range<usize>) -> Option<WordBreak> {
     let bytes = text.as_bytes();
     let before = *bytes[..at.start].last()?;
     // A command goes on behind a blank as well, and its value may begin there.
@@ -52,10 +52,10 @@ pub(crate) fn joint(text: &str, at: &Range<usize>) -> Option<Joint> {
     // What follows a line's end may be a flag rather than the rest of a word.
     let is_flag = !is_blank && bytes[at.start] == b'\\' && bytes[end..].starts_with(b"-");
     let goes_on = !is_flag && bytes.get(end).is_some_and(|byte| INNER.has(*byte));
-    goes_on.then_some(Joint { range: at.start..end, is_sure })
+    goes_on.then_some(WordBreak { range: at.start..end, is_sure })
 }
 
-/// Where the second of two joined strings begins, whose first ends with the quote at `at`.
+/// The start of the second of two joined strings, whose first ends with the quote at `at`.
 fn joined_string(bytes: &[u8], at: usize, quote: u8) -> Option<usize> {
     let blanks = |at: usize| at + BLANK.run(&bytes[at..], MOST_BLANKS);
     let before = blanks(at + 1);
@@ -69,7 +69,7 @@ fn joined_string(bytes: &[u8], at: usize, quote: u8) -> Option<usize> {
     (bytes.get(start) == Some(&quote)).then_some(start + 1)
 }
 
-/// How many bytes of further invisible characters follow.
+/// The bytes of further invisible characters that follow.
 fn invisible(bytes: &[u8]) -> usize {
     let mut length = 0;
     while let Some(anchor) =
@@ -80,71 +80,71 @@ fn invisible(bytes: &[u8]) -> usize {
     length
 }
 
-/// How far before a value its name may begin.
+/// The bytes before a value within which its name begins.
 const AROUND_NAME: usize = 80;
-/// How much text around a joint may belong to the same secret.
+/// The bytes around a break that may belong to the same secret.
 const AROUND: usize = 1024;
 
-/// A stretch of a text without its joints, and where its pieces were.
-pub(crate) struct Folded {
+/// A stretch of a text without its breaks, and the places of its spans.
+pub(crate) struct FoldedText {
     pub(crate) text: String,
-    pieces: Vec<Piece>,
+    spans: Vec<FoldedSpan>,
 }
 
-/// What stands between two joints.
-struct Piece {
-    /// Where in the folded text it begins.
+/// The text between two breaks.
+struct FoldedSpan {
+    /// The start in the folded text.
     start: usize,
-    /// How much further on its place in the text is.
+    /// The bytes by which its place in the text lies further on.
     shift: usize,
-    /// Whether it surely goes on what stands before it.
+    /// Set where it surely continues what stands before it.
     is_sure: bool,
 }
 
-/// The stretches around the joints, which are in order, each without its joints.
-pub(crate) fn fold(text: &str, joints: &[Joint]) -> Vec<Folded> {
-    let mut folded: Vec<Folded> = Vec::new();
-    let mut rest = joints;
+/// The stretches around the breaks, which are in order, each without its breaks.
+pub(crate) fn fold(text: &str, breaks: &[WordBreak]) -> Vec<FoldedText> {
+    let mut folded: Vec<FoldedText> = Vec::new();
+    let mut rest = breaks;
     while let [first, ..] = rest {
-        let is_near = |pair: &&[Joint]| pair[1].range.start < pair[0].range.end + AROUND;
+        let is_near = |pair: &&[WordBreak]| pair[1].range.start < pair[0].range.end + AROUND;
         let (near, far) = rest.split_at(rest.windows(2).take_while(is_near).count() + 1);
         rest = far;
         let start = text.ceil_char_boundary(first.range.start.saturating_sub(AROUND));
         let end = text.floor_char_boundary(near[near.len() - 1].range.end + AROUND);
-        folded.push(Folded::new(text, start..end, near));
+        folded.push(FoldedText::new(text, start..end, near));
     }
     folded
 }
 
-impl Folded {
-    /// Of two joints that overlap, the second stays.
-    fn new(text: &str, stretch: Range<usize>, joints: &[Joint]) -> Self {
+impl FoldedText {
+    /// Of two breaks that overlap, the second stays.
+    fn new(text: &str, stretch: Range<usize>, breaks: &[WordBreak]) -> Self {
         let mut folded = String::with_capacity(stretch.len());
-        let mut pieces = vec![Piece { start: 0, shift: stretch.start, is_sure: true }];
+        let mut spans = vec![FoldedSpan { start: 0, shift: stretch.start, is_sure: true }];
         let mut kept = stretch.start;
-        for Joint { range, is_sure } in joints {
+        for WordBreak { range, is_sure } in breaks {
             if range.start < kept || range.end > stretch.end {
                 continue;
             }
             folded.push_str(&text[kept..range.start]);
             kept = range.end;
-            pieces.push(Piece { start: folded.len(), shift: kept - folded.len(), is_sure: *is_sure });
+            spans.push(FoldedSpan { start: folded.len(), shift: kept - folded.len(), is_sure: *is_sure });
         }
         folded.push_str(&text[kept..stretch.end]);
-        Self { text: folded, pieces }
+        Self { text: folded, spans }
     }
 
-    /// Where a finding of the folded text is in the text; `None` if no joint is within it, so that the text itself shows it,
+    /// The place in the text of a finding in the folded text; `None` if no break is within it, so that the text itself shows it,
     /// or if it takes more than a name to join its pieces.
-    pub(crate) fn unfold(&self, kind: Kind, range: &Range<usize>) -> Option<Range<usize>> {
-        // A joint may also part a name from its value.
+    pub(crate) fn unfold(&self, kind: SecretKind, range: &Range<usize>) -> Option<Range<usize>> {
+        // A break may also part a name from its value.
         let named = range.start.saturating_sub(AROUND_NAME);
-        let before = self.pieces.partition_point(|piece| piece.start <= named);
-        let first = self.pieces.partition_point(|piece| piece.start <= range.start);
-        let last = self.pieces.partition_point(|piece| piece.start < range.end);
-        let is_sure = !kind.is_generic() || self.pieces[before..last].iter().all(|piece| piece.is_sure);
+        let before = self.spans.partition_point(|span| span.start <= named);
+        let first = self.spans.partition_point(|span| span.start <= range.start);
+        let last = self.spans.partition_point(|span| span.start < range.end);
+        let is_sure = !kind.is_generic() || self.spans[before..last].iter().all(|span| span.is_sure);
         (last > before && is_sure)
-            .then(|| range.start + self.pieces[first - 1].shift..range.end + self.pieces[last - 1].shift)
+            .then(|| range.start + self.spans[first - 1].shift..range.end + self.spans[last - 1].shift)
     }
 }
 

@@ -1,9 +1,31 @@
 //! Tells a secret from what only stands for one: placeholders, words, paths, hashes, code.
 
-use crate::MARK;
-use crate::alphabet::Alphabet;
+use std::sync::LazyLock;
 
-/// Whether the body of a token is only there to fill its place: `xxxx…`, `0000…`, `…EXAMPLE`.
+use crate::alphabet::Alphabet;
+use crate::{MARK, data};
+
+/// The texts by which a value is known to stand for a secret; the data file says more of each.
+struct Placeholders {
+    fillers: Vec<&'static str>,
+    openings: Vec<&'static str>,
+    within: Vec<&'static str>,
+    stems: Vec<&'static str>,
+    test_words: Vec<&'static str>,
+}
+
+static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
+    let of = |role| data::texts(include_str!("../data/placeholders.txt"), role);
+    Placeholders {
+        fillers: of("filler"),
+        openings: of("opening"),
+        within: of("within"),
+        stems: of("stem"),
+        test_words: of("test"),
+    }
+});
+
+/// True if the body of a token is only there to fill its place: `xxxx…`, `0000…`, `…EXAMPLE`.
 pub(crate) fn is_filler(body: &str) -> bool {
     let mut seen = 0u128;
     let head = &body.as_bytes()[..body.len().min(256)];
@@ -11,66 +33,15 @@ pub(crate) fn is_filler(body: &str) -> bool {
         seen |= 1 << (byte & 127);
     }
     let enough = if body.len() < 16 { 4 } else { 6 };
-    seen.count_ones() < enough
-        || contains_any(head, &["example", "xxxxx", "placeholder", "redacted", "your_", "your-", "12345678"])
-        || contains_any(head, &["abcdefgh", "abcdef123", "test-key", "api-key", "test_key", "api_key"])
+    seen.count_ones() < enough || contains_any(head, &PLACEHOLDERS.fillers)
 }
 
-/// Whether a value stands for a secret that is kept elsewhere, or for none.
+/// True if a value stands for a secret that is kept elsewhere, or for none.
 pub(crate) fn is_placeholder(value: &str) -> bool {
-    const OPENINGS: &[&str] = &[
-        "${",
-        "$(",
-        "$[",
-        "{",
-        "<",
-        "%(",
-        "%{",
-        "[",
-        "(",
-        "...",
-        "…",
-        "env:",
-        "env.",
-        "process.env",
-        "os.environ",
-        "secrets.",
-        "vault:",
-        "op://",
-        "arn:",
-        "ref+",
-        "sha1-",
-        "sha256-",
-        "sha384-",
-        "sha512-",
-        "sha256:",
-        "data:",
-    ];
-    const WITHIN: &[&str] = &[
-        "example",
-        "placeholder",
-        "changeme",
-        "change_me",
-        "change-me",
-        "redacted",
-        "replace",
-        "insert",
-        "your_",
-        "your-",
-        "yourpassword",
-        "yourtoken",
-        "yoursecret",
-        "yourapikey",
-        "dummy",
-        "sample",
-        "xxxx",
-        "****",
-        "....",
-    ];
     let bytes = &value.as_bytes()[..value.len().min(256)];
     value.contains(MARK)
-        || OPENINGS.iter().any(|opening| value.starts_with(opening))
-        || contains_any(bytes, WITHIN)
+        || PLACEHOLDERS.openings.iter().any(|opening| value.starts_with(opening))
+        || contains_any(bytes, &PLACEHOLDERS.within)
         || is_variable(value)
         || has_few_characters(bytes)
         || names_nothing_secret(value)
@@ -94,93 +65,17 @@ fn has_few_characters(bytes: &[u8]) -> bool {
     seen.len() < 4
 }
 
-/// Whether a word of the value says that it is for tests, or the whole is a password only in name: `test-token-1`,
+/// True if a word of the value says that it is for tests, or the whole is a password only in name: `test-token-1`,
 /// `password123`, `Admin123!`.
 fn names_nothing_secret(value: &str) -> bool {
-    const TEST_WORDS: &[&str] = &[
-        "test", "tests", "testing", "fake", "mock", "demo", "foo", "bar", "baz", "foobar", "todo", "invalid",
-        "wrong",
-    ];
-    const STEMS: &[&str] = &[
-        "password",
-        "passwd",
-        "passw0rd",
-        "p@ssw0rd",
-        "p@ssword",
-        "pass",
-        "pwd",
-        "secret",
-        "token",
-        "key",
-        "apikey",
-        "admin",
-        "administrator",
-        "root",
-        "user",
-        "username",
-        "guest",
-        "letmein",
-        "welcome",
-        "qwerty",
-        "abc",
-        "postgres",
-        "mysql",
-        "mongo",
-        "redis",
-        "rabbitmq",
-        "none",
-        "null",
-        "nil",
-        "true",
-        "false",
-        "undefined",
-        "string",
-        "str",
-        "number",
-        "optional",
-        "required",
-        "default",
-        "hidden",
-        "masked",
-        "hello",
-        "value",
-        "mypassword",
-        "mysecret",
-        "mytoken",
-        "secretpassword",
-        "supersecret",
-        "hunter",
-        "correct-horse-battery-staple",
-        "md5",
-        "sha1",
-        "sha256",
-        "sha512",
-        "utf8",
-        "base64",
-        "bearer",
-        "basic",
-        "oauth",
-        "oauth2",
-        "jwt",
-        "testpass",
-        "testpassword",
-        "newpassword",
-        "oldpassword",
-        "strongpassword",
-        "securepassword",
-        "somepassword",
-        "anypassword",
-        "strong",
-        "secure",
-        "",
-    ];
     let lower = value.to_ascii_lowercase();
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit() || "!@#$*?._-".contains(c));
-    STEMS.contains(&stem)
-        || STEMS.contains(&lower.as_str())
+    stem.is_empty()
+        || PLACEHOLDERS.stems.contains(&stem)
+        || PLACEHOLDERS.stems.contains(&lower.as_str())
         || lower
             .split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|word| TEST_WORDS.contains(&word.trim_matches(|c: char| c.is_ascii_digit())))
+            .any(|word| PLACEHOLDERS.test_words.contains(&word.trim_matches(|c: char| c.is_ascii_digit())))
 }
 
 fn contains_any(text: &[u8], lower_words: &[&str]) -> bool {
@@ -189,7 +84,7 @@ fn contains_any(text: &[u8], lower_words: &[&str]) -> bool {
         .any(|word| text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes())))
 }
 
-/// Whether letters, digits and cases alternate as they do in random text and not in words, at enough length
+/// True if letters, digits and cases alternate as they do in random text and not in words, at enough length
 /// and with enough different characters.
 pub(crate) fn looks_random(value: &str) -> bool {
     let bytes = &value.as_bytes()[..value.len().min(256)];
@@ -202,7 +97,7 @@ pub(crate) fn looks_random(value: &str) -> bool {
     is_mixed && switches(bytes) * 100 >= 15 * (bytes.len() - 1) && entropy(bytes) >= 2.8
 }
 
-/// Whether letters, digits and signs stand in no order, as generators of keys mix them: `9w!x&x+h(no6tbf^seho%7zy`.
+/// True if letters, digits and signs stand in no order, as generators of keys mix them: `9w!x&x+h(no6tbf^seho%7zy`.
 pub(crate) fn looks_scrambled(value: &str) -> bool {
     let bytes = &value.as_bytes()[..value.len().min(256)];
     let signs =
@@ -216,7 +111,7 @@ pub(crate) fn looks_scrambled(value: &str) -> bool {
         && entropy(bytes) >= 3.8
 }
 
-/// How often a lower case letter is followed by an upper case one, or a letter by a digit or the other way.
+/// The number of times a lower case letter is followed by an upper case one, or a letter by a digit or the other way.
 /// Random text does so at almost every second character, words in camel case at every sixth.
 pub(crate) fn switches(bytes: &[u8]) -> usize {
     bytes
@@ -247,7 +142,7 @@ fn entropy(bytes: &[u8]) -> f64 {
         .sum()
 }
 
-/// Whether this is made of words alone, as names in code and dotted paths are: `user_token`, `config.auth.token2`.
+/// True if this is made of words alone, as names in code and dotted paths are: `user_token`, `config.auth.token2`.
 pub(crate) fn is_words(value: &str) -> bool {
     value.split(['.', '_', '-', '/', ':', '\\', '@']).all(|word| {
         let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -255,7 +150,7 @@ pub(crate) fn is_words(value: &str) -> bool {
     })
 }
 
-/// Whether this names a file or a page.
+/// True if this names a file or a page.
 pub(crate) fn is_path(value: &str) -> bool {
     let has_root = value.starts_with("./")
         || value.starts_with("../")
@@ -287,7 +182,7 @@ pub(crate) fn is_hash(value: &str) -> bool {
     matches!(value.len(), 32 | 40 | 56 | 64 | 96 | 128) && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether all characters are of base64 or base64url.
+/// True if all characters are of base64 or base64url.
 pub(crate) fn is_base64(value: &str) -> bool {
     value.bytes().all(|byte| Alphabet::BASE64.has(byte) || Alphabet::URL.has(byte))
 }

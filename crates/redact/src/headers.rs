@@ -5,7 +5,7 @@ use std::ops::Range;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use crate::alphabet::{Alphabet, Runs, starts_word};
+use crate::alphabet::{Alphabet, MeasuredRuns, starts_word};
 use crate::gate;
 
 /// The characters of a credential (`token68` of RFC 9110, with a few that occur in practice).
@@ -16,7 +16,12 @@ const COOKIE: Alphabet = Alphabet::of(b"A-Za-z0-9._~+/=:%!$&*|-");
 const MOST: usize = 2048;
 
 /// The credential that follows the scheme `Bearer ` whose end is `at`.
-pub(crate) fn find_bearer(text: &str, start: usize, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+pub(crate) fn find_bearer(
+    text: &str,
+    start: usize,
+    at: usize,
+    runs: &mut MeasuredRuns,
+) -> Option<Range<usize>> {
     let range = credential(text, start, at, runs)?;
     let value = &text[range.clone()];
     let is_secret = value.len() >= 16 && gate::looks_random(value) && !gate::is_placeholder(value);
@@ -24,12 +29,17 @@ pub(crate) fn find_bearer(text: &str, start: usize, at: usize, runs: &mut Runs) 
 }
 
 /// The credential that follows the scheme `Basic ` whose end is `at`: a user and a password in base64.
-pub(crate) fn find_basic(text: &str, start: usize, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+pub(crate) fn find_basic(
+    text: &str,
+    start: usize,
+    at: usize,
+    runs: &mut MeasuredRuns,
+) -> Option<Range<usize>> {
     let range = credential(text, start, at, runs)?;
     is_user_and_password(&text[range.clone()]).then_some(range)
 }
 
-/// Whether this is a user and a password in base64.
+/// True if this is a user and a password in base64.
 pub(crate) fn is_user_and_password(encoded: &str) -> bool {
     let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|decoded| String::from_utf8(decoded).ok());
     decoded.is_some_and(|decoded| {
@@ -39,11 +49,11 @@ pub(crate) fn is_user_and_password(encoded: &str) -> bool {
     })
 }
 
-/// How the credentials of a container registry are named in Docker's settings.
+/// The name of the credentials of a container registry in Docker's settings.
 pub(crate) const AUTH: &str = "\"auth";
 
 /// The user and password in base64 of a member `"auth"` whose name ends at `at`.
-pub(crate) fn find_auth(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+pub(crate) fn find_auth(text: &str, at: usize, runs: &mut MeasuredRuns) -> Option<Range<usize>> {
     const QUOTE: Alphabet = Alphabet::of(b"\\\"");
     let bytes = text.as_bytes();
     let mut from = at + QUOTE.run(&bytes[at..], 4);
@@ -53,7 +63,7 @@ pub(crate) fn find_auth(text: &str, at: usize, runs: &mut Runs) -> Option<Range<
 }
 
 /// The credential of an `Authorization` header whose name ends at `at`, when its scheme is neither of the above.
-pub(crate) fn find_authorization(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+pub(crate) fn find_authorization(text: &str, at: usize, runs: &mut MeasuredRuns) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut from = at + Alphabet::of(b"\"'\\] \t").run(&bytes[at..], 8);
     if !matches!(bytes.get(from), Some(b':' | b'=')) {
@@ -67,7 +77,7 @@ pub(crate) fn find_authorization(text: &str, at: usize, runs: &mut Runs) -> Opti
     find_bearer(text, from, start, runs)
 }
 
-fn credential(text: &str, start: usize, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+fn credential(text: &str, start: usize, at: usize, runs: &mut MeasuredRuns) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let from = at + Alphabet::of(b" ").run(&bytes[at..], 8);
     let length = runs.measure(CREDENTIAL, bytes, from);
@@ -124,7 +134,7 @@ mod tests {
     fn check_bearer(text: &str, expected: Option<&str>) {
         let start = text.find("Bearer ").expect("the case has the scheme");
         assert_eq!(
-            find_bearer(text, start, start + 7, &mut Runs::default()).map(|range| &text[range]),
+            find_bearer(text, start, start + 7, &mut MeasuredRuns::default()).map(|range| &text[range]),
             expected,
             "{text}"
         );
@@ -144,7 +154,7 @@ mod tests {
     fn check_basic(text: &str, expected: Option<&str>) {
         let start = text.find("Basic ").expect("the case has the scheme");
         assert_eq!(
-            find_basic(text, start, start + 6, &mut Runs::default()).map(|range| &text[range]),
+            find_basic(text, start, start + 6, &mut MeasuredRuns::default()).map(|range| &text[range]),
             expected,
             "{text}"
         );
@@ -164,7 +174,7 @@ mod tests {
         let check = |text: &str, expected: Option<&str>| {
             let at = text.find(AUTH).expect("the case has the name") + AUTH.len();
             assert_eq!(
-                find_auth(text, at, &mut Runs::default()).map(|range| &text[range]),
+                find_auth(text, at, &mut MeasuredRuns::default()).map(|range| &text[range]),
                 expected,
                 "{text}"
             );
@@ -183,7 +193,7 @@ mod tests {
     fn check_authorization(text: &str, expected: Option<&str>) {
         let at = text.find("Authorization").expect("the case has the header") + 13;
         assert_eq!(
-            find_authorization(text, at, &mut Runs::default()).map(|range| &text[range]),
+            find_authorization(text, at, &mut MeasuredRuns::default()).map(|range| &text[range]),
             expected,
             "{text}"
         );

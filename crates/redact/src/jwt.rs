@@ -7,7 +7,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
 use crate::alphabet::{Alphabet, ends_word, starts_word};
 
-/// What the header of every token begins with: `{"` in base64.
+/// The beginning of the header of every token: `{"` in base64.
 pub(crate) const ANCHOR: &str = "eyJ";
 
 /// Longer than any header.
@@ -40,7 +40,7 @@ pub(crate) fn find(text: &str, at: usize) -> Option<Range<usize>> {
     (is_whole && ends_word(bytes, last.end) && is_header(&text[header.clone()])).then_some(at..last.end)
 }
 
-/// Whether this decodes to the header of a token: a JSON object that names its algorithm.
+/// True if this decodes to the header of a token: a JSON object that names its algorithm.
 fn is_header(encoded: &str) -> bool {
     encoded.len() <= MOST_HEADER
         && BASE64_URL_SAFE_NO_PAD

@@ -1,17 +1,17 @@
-//! What a secret is, and who issued it.
+//! The kind of a secret, or its issuer.
 
 use std::fmt;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $variant:ident => $name:literal,)+) => {
-        /// What a secret is, and who issued it.
+        /// The kind of a secret, or its issuer.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
-        pub enum Kind {
+        pub enum SecretKind {
             $($(#[doc = $doc])+ $variant,)+
         }
 
-        impl Kind {
+        impl SecretKind {
             /// Every kind there is.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
@@ -249,14 +249,14 @@ kinds! {
     Dropbox => "dropbox",
 }
 
-impl Kind {
-    /// Whether only a name or a place says what this is: where two findings meet, an issuer's format tells more.
+impl SecretKind {
+    /// True if only a name or a place says what this is: where two findings meet, an issuer's format tells more.
     pub(crate) fn is_generic(self) -> bool {
         matches!(self, Self::Password | Self::Secret | Self::Authorization | Self::Cookie | Self::UrlPassword)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SecretKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -268,9 +268,9 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let mut names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        let mut names: Vec<_> = SecretKind::ALL.iter().map(|kind| kind.name()).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), Kind::ALL.len());
+        assert_eq!(names.len(), SecretKind::ALL.len());
     }
 }

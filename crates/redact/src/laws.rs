@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 
-use crate::formats::{self, Format};
-use crate::{Kind, MARK, find_secrets, has_secret, redact};
+use crate::formats::{FORMATS, TokenFormat};
+use crate::{MARK, SecretKind, find_secrets, has_secret, redact};
 
 /// A small generator of random numbers, so that one seed gives one sample.
 fn numbers(seed: u64) -> impl FnMut() -> u32 {
@@ -25,7 +25,7 @@ fn random(next: &mut impl FnMut() -> u32, alphabet: &[u8], length: usize) -> Str
 const ALNUM: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /// A secret of each structure that is no row of the table: what it is, what precedes it, itself, what follows it.
-fn structures(next: &mut impl FnMut() -> u32) -> Vec<(Kind, String, String, String)> {
+fn structures(next: &mut impl FnMut() -> u32) -> Vec<(SecretKind, String, String, String)> {
     let token = |next: &mut _| "a1B".to_owned() + &random(next, ALNUM, 40) + "7zQ";
     let header = BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","kid":"k"}"#);
     let jwt = format!("{header}.{}.{}", random(next, ALNUM, 60), random(next, ALNUM, 43));
@@ -34,16 +34,16 @@ fn structures(next: &mut impl FnMut() -> u32) -> Vec<(Kind, String, String, Stri
     let basic = BASE64_STANDARD.encode(format!("ann:{}", random(next, ALNUM, 12)));
     let plain = |kind, before: &str, secret: String| (kind, before.to_owned(), secret, String::new());
     vec![
-        plain(Kind::Jwt, "", jwt),
-        plain(Kind::PrivateKey, "", key),
-        plain(Kind::Authorization, "Authorization: Basic ", basic),
-        plain(Kind::Authorization, "authorization: Bearer ", token(next)),
-        plain(Kind::Authorization, "Authorization: ApiKey ", token(next)),
-        plain(Kind::Cookie, "Cookie: a=b; sid=", token(next)),
-        plain(Kind::Secret, "client_secret=", token(next)),
-        plain(Kind::Password, "DB_PASSWORD=", "k9".to_owned() + &random(next, ALNUM, 10)),
+        plain(SecretKind::Jwt, "", jwt),
+        plain(SecretKind::PrivateKey, "", key),
+        plain(SecretKind::Authorization, "Authorization: Basic ", basic),
+        plain(SecretKind::Authorization, "authorization: Bearer ", token(next)),
+        plain(SecretKind::Authorization, "Authorization: ApiKey ", token(next)),
+        plain(SecretKind::Cookie, "Cookie: a=b; sid=", token(next)),
+        plain(SecretKind::Secret, "client_secret=", token(next)),
+        plain(SecretKind::Password, "DB_PASSWORD=", "k9".to_owned() + &random(next, ALNUM, 10)),
         (
-            Kind::UrlPassword,
+            SecretKind::UrlPassword,
             "mysql://app:".to_owned(),
             "w4".to_owned() + &random(next, ALNUM, 10),
             "@db/x".to_owned(),
@@ -51,7 +51,7 @@ fn structures(next: &mut impl FnMut() -> u32) -> Vec<(Kind, String, String, Stri
     ]
 }
 
-/// Where secrets turn up: code, JSON, YAML, environment files, URLs, diffs, shells, running text.
+/// Contexts of secrets: code, JSON, YAML, environment files, URLs, diffs, shells, running text.
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
     ("let client = Client::new(\"", "\");"),
@@ -71,7 +71,7 @@ const PLACES: &[(&str, &str)] = &[
 ];
 
 #[track_caller]
-fn check_found(kind: Kind, before: &str, secret: &str, after: &str) {
+fn check_found(kind: SecretKind, before: &str, secret: &str, after: &str) {
     let text = [before, secret, after].concat();
     let redacted = redact(&text);
     assert!(redacted.findings.iter().any(|finding| finding.kind == kind), "{kind}: {text}: {redacted:?}");
@@ -85,7 +85,7 @@ proptest! {
     #[test]
     fn every_format_is_found_everywhere(seed: u64) {
         let mut next = numbers(seed);
-        for format in formats::all() {
+        for format in FORMATS.iter() {
             let (token, kept) = format.sample(&mut next);
             for (before, after) in PLACES {
                 if format.may_go_on_with(after.chars().next()) {
@@ -102,9 +102,9 @@ proptest! {
         for (kind, lead, secret, trail) in structures(&mut next) {
             for (before, after) in PLACES {
                 // The blanks of a header are escaped in no URL worth reading.
-                let is_odd_url = before.starts_with("https") && kind != Kind::Jwt;
+                let is_odd_url = before.starts_with("https") && kind != SecretKind::Jwt;
                 // An accented letter may well belong to a password.
-                if is_odd_url || (kind == Kind::Password && *after == "é") {
+                if is_odd_url || (kind == SecretKind::Password && *after == "é") {
                     continue;
                 }
                 check_found(kind, &[before, lead.as_str()].concat(), &secret, &[&trail, *after].concat());
@@ -183,8 +183,8 @@ proptest! {
     }
 }
 
-fn any_format(next: &mut impl FnMut() -> u32) -> &'static Format {
-    let all: Vec<_> = formats::all().collect();
+fn any_format(next: &mut impl FnMut() -> u32) -> &'static TokenFormat {
+    let all: Vec<_> = FORMATS.iter().collect();
     all[next() as usize % all.len()]
 }
 

@@ -6,7 +6,7 @@ use memchr::memmem;
 
 use crate::alphabet::Alphabet;
 
-/// What every block begins with; the words that follow say what it holds.
+/// The beginning of every block; the words that follow name its contents.
 pub(crate) const ANCHOR: &str = "-----BEGIN ";
 
 /// Longer than any key; the search for a block's end goes no further.
@@ -40,7 +40,7 @@ pub(crate) fn find(text: &str, at: usize) -> Option<Range<usize>> {
     holds_key(&bytes[body_start..end]).then_some(at..end)
 }
 
-/// Whether a line of key material is among these bytes. Programs that only look for the header, and
+/// True if a line of key material is among these bytes. Programs that only look for the header, and
 /// examples with dots in place of the key, have none.
 fn holds_key(body: &[u8]) -> bool {
     let mut rest = body;
@@ -54,7 +54,7 @@ fn holds_key(body: &[u8]) -> bool {
     false
 }
 
-/// How far lines of key material go on from the start of `bytes`, line ends included when more follows.
+/// The length of the lines of key material at the start of `bytes`, line ends included when more follows.
 fn block_length(bytes: &[u8]) -> usize {
     const BODY: Alphabet = Alphabet::of(b"A-Za-z0-9+/= \t\r\n\\");
     let length = BODY.run(bytes, bytes.len());

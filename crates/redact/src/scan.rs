@@ -6,30 +6,12 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use crate::alphabet::Runs;
-use crate::formats::{self, Format};
-use crate::{Kind, assignment, config, fold, headers, jwt, private_key, seed, sentence, shell, url};
-
-/// What stands in the place of a secret.
-pub const MARK: &str = "[REDACTED]";
-
-/// Where a secret is and what it is; never the secret itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What the secret is.
-    pub kind: Kind,
-    /// The bytes of the input that are the secret. They begin and end between characters.
-    pub range: Range<usize>,
-}
-
-/// A text without its secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redacted<'a> {
-    /// The text with [`MARK`] in the place of each secret; the input itself where there was none.
-    pub text: Cow<'a, str>,
-    /// What was replaced, in the order of the text.
-    pub findings: Vec<Finding>,
-}
+use crate::alphabet::MeasuredRuns;
+use crate::finding::{MARK, Redacted, SecretFinding};
+use crate::formats::{FORMATS, TokenFormat};
+use crate::{
+    SecretKind, assignment, config, flags, fold, headers, jwt, names, private_key, seed, sentence, url,
+};
 
 /// Replaces every secret of `text` by [`MARK`]. Nothing else changes, and what was redacted before stays as it is.
 ///
@@ -48,7 +30,7 @@ pub fn redact(text: &str) -> Redacted<'_> {
 }
 
 /// The secrets of `text`, in order and apart from each other.
-pub fn find_secrets(text: &str) -> Vec<Finding> {
+pub fn find_secrets(text: &str) -> Vec<SecretFinding> {
     let mut findings = scan(text);
     let mut rounds = 0;
     // Where two secrets touch, one can hide where the other begins or ends, so what is left is searched again. A second
@@ -68,13 +50,13 @@ pub fn find_secrets(text: &str) -> Vec<Finding> {
 
 const MOST_ROUNDS: usize = 16;
 
-fn scan(text: &str) -> Vec<Finding> {
-    let mut scan = Scan::run(text);
-    seed::find_bare(text, |range| scan.found.push(Finding { kind: Kind::SeedPhrase, range }));
-    // Joints are met where their anchors end, which need not be where they begin.
-    scan.joints.sort_by_key(|joint| joint.range.start);
-    for folded in fold::fold(text, &scan.joints) {
-        for Finding { kind, range } in Scan::run(&folded.text).found {
+fn scan(text: &str) -> Vec<SecretFinding> {
+    let mut scan = SecretScan::run(text);
+    seed::find_bare(text, |range| scan.found.push(SecretFinding { kind: SecretKind::SeedPhrase, range }));
+    // Breaks are met where their anchors end, which need not be where they begin.
+    scan.breaks.sort_by_key(|found| found.range.start);
+    for folded in fold::fold(text, &scan.breaks) {
+        for SecretFinding { kind, range } in SecretScan::run(&folded.text).found {
             scan.add(kind, folded.unfold(kind, &range));
         }
     }
@@ -82,10 +64,10 @@ fn scan(text: &str) -> Vec<Finding> {
 }
 
 /// The text with a mark in the place of each finding.
-fn replace(text: &str, findings: &[Finding]) -> String {
+fn replace(text: &str, findings: &[SecretFinding]) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut kept = 0;
-    for Finding { range, .. } in findings {
+    for SecretFinding { range, .. } in findings {
         clean.push_str(&text[kept..range.start]);
         clean.push_str(MARK);
         kept = range.end;
@@ -94,8 +76,8 @@ fn replace(text: &str, findings: &[Finding]) -> String {
     clean
 }
 
-/// Where findings in a text with marks are in the input from which `replaced` was taken.
-fn in_input(replaced: &[Finding], mut hidden: Vec<Finding>) -> Vec<Finding> {
+/// The places of findings in a text with marks, moved to the input from which `replaced` was taken.
+fn in_input(replaced: &[SecretFinding], mut hidden: Vec<SecretFinding>) -> Vec<SecretFinding> {
     let mut marks = replaced.iter().peekable();
     // By how much a place in the input lies behind the same place in the text with marks.
     let mut removed = 0;
@@ -115,14 +97,14 @@ fn in_input(replaced: &[Finding], mut hidden: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// The kind of the first secret of `text`, if it has any.
-pub fn has_secret(text: &str) -> Option<Kind> {
+pub fn has_secret(text: &str) -> Option<SecretKind> {
     find_secrets(text).first().map(|finding| finding.kind)
 }
 
-/// What to do where an anchor was found.
+/// The check to run where an anchor was found.
 #[derive(Clone, Copy)]
 enum Action {
-    Format(&'static Format),
+    Format(&'static TokenFormat),
     PrivateKey,
     Jwt,
     Url,
@@ -132,23 +114,23 @@ enum Action {
     Cookie,
     Auth,
     Assignment,
-    Shell(&'static shell::Flag),
+    Flag(&'static flags::Flag),
     CookieFlag,
     Noun,
     PgPass,
     PgPassName,
     Jwk,
     Putty,
-    Joint,
+    WordBreak,
 }
 
 /// Anchors in one automaton, and what each of them asks for.
-struct Anchors {
+struct AnchorSet {
     automaton: AhoCorasick,
     actions: Vec<Action>,
 }
 
-impl Anchors {
+impl AnchorSet {
     fn new(anchors: Vec<(String, Action)>) -> Self {
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::DFA))
@@ -160,33 +142,33 @@ impl Anchors {
 
 /// The anchors within ASCII, and those beyond. Together they would make an automaton of four times the size, which is
 /// slower on every text than the second is on the few stretches that need it.
-static ANCHORS: LazyLock<[Anchors; 2]> = LazyLock::new(|| {
+static ANCHORS: LazyLock<[AnchorSet; 2]> = LazyLock::new(|| {
     let (ascii, wide) = all_anchors().into_iter().partition(|(anchor, _)| anchor.is_ascii());
-    [Anchors::new(ascii), Anchors::new(wide)]
+    [AnchorSet::new(ascii), AnchorSet::new(wide)]
 });
 
 fn all_anchors() -> Vec<(String, Action)> {
     let mut anchors: Vec<(String, Action)> =
-        formats::all().map(|format| (format.anchor().to_owned(), Action::Format(format))).collect();
+        FORMATS.iter().map(|format| (format.anchor().to_owned(), Action::Format(format))).collect();
     anchors.push((private_key::ANCHOR.to_owned(), Action::PrivateKey));
     anchors.push((jwt::ANCHOR.to_owned(), Action::Jwt));
     anchors.push((url::ANCHOR.to_owned(), Action::Url));
     anchors.push((headers::AUTH.to_owned(), Action::Auth));
     anchors.push((config::PGPASS_NAME.to_owned(), Action::PgPassName));
     anchors.push((config::PUTTY.to_owned(), Action::Putty));
-    anchors.extend(shell::COOKIES.iter().map(|anchor| ((*anchor).to_owned(), Action::CookieFlag)));
+    anchors.extend(flags::COOKIES.iter().map(|anchor| ((*anchor).to_owned(), Action::CookieFlag)));
     anchors.extend(config::PGPASS.iter().map(|anchor| ((*anchor).to_owned(), Action::PgPass)));
     anchors.extend(config::JWK.iter().map(|anchor| ((*anchor).to_owned(), Action::Jwk)));
-    anchors.extend(fold::ANCHORS.iter().map(|anchor| ((*anchor).to_owned(), Action::Joint)));
+    anchors.extend(fold::ANCHORS.iter().map(|anchor| ((*anchor).to_owned(), Action::WordBreak)));
     anchors.extend(sentence::anchors().into_iter().map(|anchor| (anchor, Action::Noun)));
-    anchors.extend(shell::FLAGS.iter().map(|flag| (flag.anchor(), Action::Shell(flag))));
+    anchors.extend(flags::FLAGS.iter().map(|flag| (flag.text.clone(), Action::Flag(flag))));
     let headers = [
         ("bearer ", Action::Bearer),
         ("basic ", Action::Basic),
         ("authorization", Action::Authorization),
         ("cookie", Action::Cookie),
     ];
-    let keywords = assignment::KEYWORDS.iter().map(|keyword| (*keyword, Action::Assignment));
+    let keywords = names::NAMES.keywords.iter().map(|keyword| (*keyword, Action::Assignment));
     for (word, action) in headers.into_iter().chain(keywords) {
         let capitalised = word[..1].to_ascii_uppercase() + &word[1..];
         anchors.extend([word.to_owned(), word.to_ascii_uppercase(), capitalised].map(|form| (form, action)));
@@ -222,7 +204,7 @@ fn wide_stretches(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether a letter of the languages of the anchors, or an invisible character, is among these bytes. Dashes, curly quotes,
+/// True if a letter of the languages of the anchors, or an invisible character, is among these bytes. Dashes, curly quotes,
 /// frames and pictures are in most texts, and in no anchor.
 fn holds_wide(bytes: &[u8]) -> bool {
     bytes.iter().enumerate().any(|(at, byte)| match byte {
@@ -239,23 +221,28 @@ fn holds_wide(bytes: &[u8]) -> bool {
     })
 }
 
-/// What a pass over a text carries along.
-struct Scan<'a> {
+/// The state of one pass over a text.
+struct SecretScan<'a> {
     text: &'a str,
-    runs: Runs,
-    /// Where the cookies end that were read last.
+    runs: MeasuredRuns,
+    /// The end of the cookies that were read last.
     headers_until: usize,
-    found: Vec<Finding>,
-    /// What parts pieces of one word.
-    joints: Vec<fold::Joint>,
+    found: Vec<SecretFinding>,
+    /// The breaks inside words.
+    breaks: Vec<fold::WordBreak>,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> SecretScan<'a> {
     /// Looks at every anchor of the text.
     fn run(text: &'a str) -> Self {
         let [ascii, wide] = &*ANCHORS;
-        let mut scan =
-            Self { text, runs: Runs::default(), headers_until: 0, found: Vec::new(), joints: Vec::new() };
+        let mut scan = Self {
+            text,
+            runs: MeasuredRuns::default(),
+            headers_until: 0,
+            found: Vec::new(),
+            breaks: Vec::new(),
+        };
         for hit in ascii.automaton.find_overlapping_iter(text) {
             scan.look(ascii.actions[hit.pattern().as_usize()], hit.start()..hit.end());
         }
@@ -275,47 +262,49 @@ impl<'a> Scan<'a> {
                 let range = format.find(text, anchor.start, &mut self.runs);
                 self.add(format.kind, range);
             }
-            Action::PrivateKey => self.add(Kind::PrivateKey, private_key::find(text, anchor.start)),
-            Action::Jwt => self.add(Kind::Jwt, jwt::find(text, anchor.start)),
-            Action::Url => self.add(Kind::UrlPassword, url::find(text, anchor.start)),
+            Action::PrivateKey => self.add(SecretKind::PrivateKey, private_key::find(text, anchor.start)),
+            Action::Jwt => self.add(SecretKind::Jwt, jwt::find(text, anchor.start)),
+            Action::Url => self.add(SecretKind::UrlPassword, url::find(text, anchor.start)),
             Action::Bearer => {
                 let range = headers::find_bearer(text, anchor.start, anchor.end, &mut self.runs);
-                self.add(Kind::Authorization, range);
+                self.add(SecretKind::Authorization, range);
             }
             Action::Basic => {
                 let range = headers::find_basic(text, anchor.start, anchor.end, &mut self.runs);
-                self.add(Kind::Authorization, range);
+                self.add(SecretKind::Authorization, range);
             }
             Action::Authorization => {
                 let range = headers::find_authorization(text, anchor.end, &mut self.runs);
-                self.add(Kind::Authorization, range);
+                self.add(SecretKind::Authorization, range);
             }
             Action::Cookie if anchor.start >= self.headers_until => {
                 let (values, end) = headers::find_cookies(text, anchor.end);
                 self.headers_until = end;
-                values.into_iter().for_each(|range| self.add(Kind::Cookie, Some(range)));
+                values.into_iter().for_each(|range| self.add(SecretKind::Cookie, Some(range)));
             }
             Action::Cookie => {}
             Action::Auth => {
                 let range = headers::find_auth(text, anchor.end, &mut self.runs);
-                self.add(Kind::Authorization, range);
+                self.add(SecretKind::Authorization, range);
             }
-            Action::Shell(flag) => self.add(Kind::Password, flag.find(text, &anchor)),
+            Action::Flag(flag) => self.add(SecretKind::Password, flag.find(text, &anchor)),
             Action::CookieFlag => {
-                shell::find_cookies(text, &anchor)
+                flags::find_cookies(text, &anchor)
                     .into_iter()
-                    .for_each(|range| self.add(Kind::Cookie, Some(range)));
+                    .for_each(|range| self.add(SecretKind::Cookie, Some(range)));
             }
             Action::Noun => {
-                sentence::find(text, anchor.end, |kind, range| self.found.push(Finding { kind, range }));
+                sentence::find(text, anchor.end, |kind, range| {
+                    self.found.push(SecretFinding { kind, range });
+                });
             }
-            Action::PgPass => self.add(Kind::Password, config::find_pgpass(text, anchor.start)),
+            Action::PgPass => self.add(SecretKind::Password, config::find_pgpass(text, anchor.start)),
             Action::PgPassName => config::find_pgpass_below(text, anchor.end, |range| {
-                self.found.push(Finding { kind: Kind::Password, range });
+                self.found.push(SecretFinding { kind: SecretKind::Password, range });
             }),
-            Action::Jwk => self.add(Kind::PrivateKey, config::find_jwk(text, anchor.end)),
-            Action::Putty => self.add(Kind::PrivateKey, config::find_putty(text, anchor.end)),
-            Action::Joint => self.joints.extend(fold::joint(text, &anchor)),
+            Action::Jwk => self.add(SecretKind::PrivateKey, config::find_jwk(text, anchor.end)),
+            Action::Putty => self.add(SecretKind::PrivateKey, config::find_putty(text, anchor.end)),
+            Action::WordBreak => self.breaks.extend(fold::word_break(text, &anchor)),
             Action::Assignment => {
                 if let Some((kind, range)) = assignment::find(text, &anchor, &mut self.runs) {
                     self.add(kind, Some(range));
@@ -324,16 +313,16 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn add(&mut self, kind: Kind, range: Option<Range<usize>>) {
-        self.found.extend(range.map(|range| Finding { kind, range }));
+    fn add(&mut self, kind: SecretKind, range: Option<Range<usize>>) {
+        self.found.extend(range.map(|range| SecretFinding { kind, range }));
     }
 }
 
 /// Sorts findings and joins those that overlap, so that no byte of any of them stays. An issuer's format names the whole; of two that
 /// begin together, the one with the longer prefix, which was found later.
-fn merge(mut found: Vec<Finding>) -> Vec<Finding> {
+fn merge(mut found: Vec<SecretFinding>) -> Vec<SecretFinding> {
     found.sort_by_key(|finding| finding.range.start);
-    let mut merged: Vec<Finding> = Vec::with_capacity(found.len());
+    let mut merged: Vec<SecretFinding> = Vec::with_capacity(found.len());
     for finding in found {
         match merged.last_mut() {
             Some(last) if finding.range.start < last.range.end => {
@@ -386,7 +375,7 @@ mod tests {
             format!("Authorization: Bearer {token}"),
             format!("https://a:{token}@b.c"),
         ] {
-            assert_eq!(has_secret(&text), Some(Kind::GitHub), "{text}");
+            assert_eq!(has_secret(&text), Some(SecretKind::GitHub), "{text}");
             assert_eq!(find_secrets(&text).len(), 1, "{text}");
         }
     }

@@ -17,9 +17,9 @@ static LIST: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
         .collect()
 });
 
-/// How many words a phrase may have, the longest first.
+/// The numbers of words of a phrase, the longest first.
 const LENGTHS: &[usize] = &[24, 21, 18, 15, 12];
-/// How far behind its name a phrase may begin, in bytes.
+/// The distance from its name within which a phrase begins, in bytes.
 const REACH: usize = 200;
 /// The shortest phrase in bytes: twelve words of three letters.
 const SHORTEST: usize = 12 * 4 - 1;
@@ -28,7 +28,7 @@ const SHORTEST: usize = 12 * 4 - 1;
 pub(crate) fn find_labelled(text: &str, at: usize) -> Option<Range<usize>> {
     let mut from = at;
     while from < at + REACH {
-        let run = Run::read(text, from)?;
+        let run = SeedRun::read(text, from)?;
         // More words than any phrase has are a list of words.
         if run.words.len() > LENGTHS[0] {
             return None;
@@ -107,13 +107,13 @@ fn number(word: &str) -> Option<u16> {
 }
 
 /// Words of the list one behind the other, parted alike.
-struct Run {
+struct SeedRun {
     words: Vec<(Range<usize>, u16)>,
-    /// Where the search goes on.
+    /// The place where the search goes on.
     end: usize,
 }
 
-impl Run {
+impl SeedRun {
     /// The run that begins with the first word at or behind `from`, perhaps empty; `None` if no word follows.
     fn read(text: &str, from: usize) -> Option<Self> {
         let mut run = Self { words: Vec::new(), end: from };
@@ -153,7 +153,7 @@ impl Run {
         Some(run)
     }
 
-    /// How many words are a phrase with the right checksum.
+    /// The number of words that are a phrase with the right checksum.
     fn checked(&self) -> Option<usize> {
         LENGTHS.iter().copied().find(|length| self.words.get(..*length).is_some_and(has_checksum))
     }
@@ -163,12 +163,12 @@ impl Run {
     }
 }
 
-/// What parts two words but for blanks and numbers: `,` or `","` or the full stop of `2.`.
+/// The separator of two words without blanks and numbers: `,` or `","` or the full stop of `2.`.
 fn signs(gap: &str) -> String {
     gap.chars().filter(|c| !c.is_whitespace() && !c.is_ascii_digit()).take(8).collect()
 }
 
-/// Whether the last bits are the first of the hash of the others.
+/// True if the last bits are the first of the hash of the others.
 fn has_checksum(words: &[(Range<usize>, u16)]) -> bool {
     let mut bits = words.iter().flat_map(|(_, number)| (0..11).rev().map(move |bit| number >> bit & 1 == 1));
     let checksum = words.len() / 3;
@@ -181,7 +181,7 @@ fn has_checksum(words: &[(Range<usize>, u16)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, find_secrets};
+    use crate::{SecretKind, find_secrets};
 
     /// A phrase with the right checksum, made from entropy that nobody uses.
     fn phrase(words: usize, seed: u8) -> Vec<&'static str> {
@@ -199,7 +199,7 @@ mod tests {
     fn check(text: &str, expected: &[&str]) {
         let found: Vec<_> =
             find_secrets(text).into_iter().map(|found| (found.kind, &text[found.range])).collect();
-        let expected: Vec<_> = expected.iter().map(|phrase| (Kind::SeedPhrase, *phrase)).collect();
+        let expected: Vec<_> = expected.iter().map(|phrase| (SecretKind::SeedPhrase, *phrase)).collect();
         assert_eq!(found, expected, "{text}");
     }
 

@@ -7,20 +7,20 @@ use std::ops::Range;
 
 use crate::alphabet::Alphabet;
 use crate::credential::{Looks, is_phrase, is_plain_phrase, looks};
-use crate::words::{NOUNS, Role, WORDS, is_unspaced};
-use crate::{Kind, MARK, gate, seed};
+use crate::words::{NOUNS, WORDS, WordRole, is_unspaced};
+use crate::{MARK, SecretKind, gate, seed};
 
-/// How far behind its noun a value may stand, in bytes.
+/// The distance from its noun within which a value begins, in bytes.
 const REACH: usize = 200;
-/// How many words behind a noun are looked at that could be a value.
+/// The number of words behind a noun that are checked as its value.
 const MOST_LOOKS: usize = 6;
 /// The shortest value: a PIN.
 const SHORTEST: usize = 4;
 /// Longer than any word worth a look.
 const MOST_WORD: usize = 512;
 
-/// What makes a look worthwhile: the last word of each noun, in lower case and with a capital; of passwords, as names have it,
-/// also in capitals, as abbreviations are.
+/// The texts that make a look worthwhile: the last word of each noun, in lower case and with a capital; of passwords, as
+/// names have it, also in capitals, as abbreviations are.
 pub(crate) fn anchors() -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for role in NOUNS {
@@ -30,7 +30,7 @@ pub(crate) fn anchors() -> BTreeSet<String> {
             let first = rest.next().into_iter().flat_map(char::to_uppercase);
             anchors.insert(first.chain(rest).collect());
             anchors.insert(word.to_owned());
-            if word.is_ascii() && (word.len() <= 3 || matches!(role, Role::Password | Role::Seed)) {
+            if word.is_ascii() && (word.len() <= 3 || matches!(role, WordRole::Password | WordRole::Seed)) {
                 anchors.insert(word.to_ascii_uppercase());
             }
         }
@@ -59,11 +59,11 @@ impl Noun {
                 break;
             }
             match role {
-                Role::Password => noun.is_password = true,
-                Role::Token => noun.is_token = true,
-                Role::Pin => noun.is_pin = true,
-                Role::Login => noun.is_login = true,
-                Role::Seed => noun.is_seed = true,
+                WordRole::Password => noun.is_password = true,
+                WordRole::Token => noun.is_token = true,
+                WordRole::Pin => noun.is_pin = true,
+                WordRole::Login => noun.is_login = true,
+                WordRole::Seed => noun.is_seed = true,
                 _ => continue,
             }
             length = word.len();
@@ -72,9 +72,9 @@ impl Noun {
     }
 }
 
-/// How a noun and a word behind it are joined.
+/// The connection between a noun and a word behind it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum NounConnector {
     /// By nothing but blanks and quotes.
     Nothing,
     /// By a verb that says that the one is the other.
@@ -86,7 +86,7 @@ enum Joint {
 }
 
 /// The secrets that the noun gives away whose last word ends at `end`.
-pub(crate) fn find(text: &str, end: usize, mut add: impl FnMut(Kind, Range<usize>)) {
+pub(crate) fn find(text: &str, end: usize, mut add: impl FnMut(SecretKind, Range<usize>)) {
     if goes_on(text, end) {
         return;
     }
@@ -99,7 +99,7 @@ pub(crate) fn find(text: &str, end: usize, mut add: impl FnMut(Kind, Range<usize
     if noun.is_seed
         && let Some(range) = seed::find_labelled(text, at.end)
     {
-        add(Kind::SeedPhrase, range);
+        add(SecretKind::SeedPhrase, range);
     }
     if (noun.is_password || noun.is_token)
         && let Some((kind, range)) = before(text, at.start, noun)
@@ -139,9 +139,9 @@ struct Following<'a> {
 }
 
 /// A run of characters that a value may be written in.
-struct Word {
+struct SentenceWord {
     range: Range<usize>,
-    /// Whether a digit or a sign is in it, or some hyphens.
+    /// True if a digit or a sign is in it, or some hyphens.
     has_sign: bool,
 }
 
@@ -150,13 +150,13 @@ impl<'a> Following<'a> {
         Self { text, start, at: start, reach: text.len().min(start + REACH) }
     }
 
-    /// Whether what stands up to `at` announces something on another line.
+    /// True if what stands up to `at` announces something on another line.
     fn announces(&self, at: usize) -> bool {
         let said = self.text[self.start..at].trim_end_matches(is_wrapping);
-        said.ends_with([':', '：']) || WORDS.strip_end(Role::Is, said).is_some()
+        said.ends_with([':', '：']) || WORDS.strip_end(WordRole::Is, said).is_some()
     }
 
-    /// Whether the character at `self.at`, which is of no word, ends the sentence.
+    /// True if the character at `self.at`, which is of no word, ends the sentence.
     fn ends(&self) -> bool {
         match self.text.as_bytes()[self.at] {
             b';' | b'{' | b'}' => true,
@@ -168,9 +168,9 @@ impl<'a> Following<'a> {
 }
 
 impl Iterator for Following<'_> {
-    type Item = Word;
+    type Item = SentenceWord;
 
-    fn next(&mut self) -> Option<Word> {
+    fn next(&mut self) -> Option<SentenceWord> {
         const SIGN: Alphabet = Alphabet::of(b"0-9!#$%&*+@^~");
         let bytes = self.text.as_bytes();
         while self.at < self.reach && of_value(&bytes[self.at..]) == 0 {
@@ -202,11 +202,11 @@ impl Iterator for Following<'_> {
         self.at = if ends_sentence { self.reach } else { end };
         // The letter of an escape is none of the word.
         let is_escape = bytes[..start].ends_with(b"\\") && matches!(bytes[start], b'n' | b't' | b'r');
-        Some(Word { range: start + usize::from(is_escape)..end, has_sign: signs > 0 || hyphens > 2 })
+        Some(SentenceWord { range: start + usize::from(is_escape)..end, has_sign: signs > 0 || hyphens > 2 })
     }
 }
 
-/// How many bytes a character takes at the start of `bytes` that a value may be written in; none if it is another.
+/// The length of a character at the start of `bytes` that a value may be written in; 0 if it is another.
 fn of_value(bytes: &[u8]) -> usize {
     const VALUE: Alphabet = Alphabet::of(b"A-Za-z0-9!#$%&*+./:=?@^_~-");
     match bytes {
@@ -217,7 +217,7 @@ fn of_value(bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether a word goes on at `end`.
+/// True if a word goes on at `end`.
 fn goes_on(text: &str, end: usize) -> bool {
     let mut next = text[end..].chars();
     match next.next() {
@@ -229,7 +229,7 @@ fn goes_on(text: &str, end: usize) -> bool {
     }
 }
 
-/// Whether the noun begins a word, or is the last part of a name or of a compound.
+/// True if the noun begins a word, or is the last part of a name or of a compound.
 fn is_whole(text: &str, at: &Range<usize>) -> bool {
     let noun = &text[at.clone()];
     // German joins words: Datenbankpasswort. Shorter nouns end too many other words.
@@ -242,16 +242,16 @@ fn is_letter(c: char) -> bool {
 }
 
 /// The value that stands before a noun: *use … as the password*.
-fn before(text: &str, noun_start: usize, noun: Noun) -> Option<(Kind, Range<usize>)> {
+fn before(text: &str, noun_start: usize, noun: Noun) -> Option<(SecretKind, Range<usize>)> {
     let reach = text.ceil_char_boundary(noun_start.saturating_sub(REACH));
     let mut rest = text[reach..noun_start].trim_end_matches([' ', '*', '`', '_']);
-    let mut said = WORDS.strip_end(Role::As, rest);
+    let mut said = WORDS.strip_end(WordRole::As, rest);
     for _ in 0..3 {
         if said.is_some() {
             break;
         }
-        rest = WORDS.strip_end(Role::Article, rest)?.trim_end_matches(' ');
-        said = WORDS.strip_end(Role::As, rest);
+        rest = WORDS.strip_end(WordRole::Article, rest)?.trim_end_matches(' ');
+        said = WORDS.strip_end(WordRole::As, rest);
     }
     let rest = said?;
     let rest = rest.trim_end_matches(|c: char| is_wrapping(c));
@@ -277,31 +277,36 @@ fn is_wrapping(c: char) -> bool {
 }
 
 /// The secret of which the word is all or the beginning, if it is one.
-fn judge(text: &str, at: &Range<usize>, noun: Noun, word: &Range<usize>) -> Option<(Kind, Range<usize>)> {
+fn judge(
+    text: &str,
+    at: &Range<usize>,
+    noun: Noun,
+    word: &Range<usize>,
+) -> Option<(SecretKind, Range<usize>)> {
     // Only scripts without blanks let a value follow its noun with nothing between.
     if word.start == at.end && text[at.clone()].is_ascii() {
         return None;
     }
-    let joint = joint(&text[at.end..word.start])?;
+    let connector = connector(&text[at.end..word.start])?;
     // A bracket explains the word before it, and a short noun is a verb as well.
     let joined = text[at.end..word.start].trim_end_matches(is_wrapping);
     let is_bracket = joined.ends_with(['(', '（']);
     let is_call = joined == "(";
     let is_short = noun.is_password && at.len() < 5 && text[at.clone()].is_ascii();
-    if ((is_bracket || is_short) && !is_near(joint)) || is_call {
+    if ((is_bracket || is_short) && !is_near(connector)) || is_call {
         return None;
     }
     if noun.is_login
         && let Some(range) = pair(text, word.start)
     {
-        return Some((Kind::Password, range));
+        return Some((SecretKind::Password, range));
     }
     if noun.is_password
-        && is_near(joint)
+        && is_near(connector)
         && !is_short
         && let Some(range) = quoted_phrase(text, at, word.start)
     {
-        return Some((Kind::Password, range));
+        return Some((SecretKind::Password, range));
     }
     let start = word.start + (text[word.clone()].len() - text[word.clone()].trim_start_matches('*').len());
     let value = trim_end(&text[start..word.end]);
@@ -313,9 +318,9 @@ fn judge(text: &str, at: &Range<usize>, noun: Noun, word: &Range<usize>) -> Opti
     if is_call || has_inner_equals(value) {
         return None;
     }
-    let is_secret = (noun.is_password && is_password(text, at, joint, value))
-        || (noun.is_token && is_token(value) && (is_near(joint) || !gate::is_hash(value)))
-        || (noun.is_pin && is_pin(text, at, joint, &range));
+    let is_secret = (noun.is_password && is_password(text, at, connector, value))
+        || (noun.is_token && is_token(value) && (is_near(connector) || !gate::is_hash(value)))
+        || (noun.is_pin && is_pin(text, at, connector, &range));
     is_secret.then(|| (kind(noun), range))
 }
 
@@ -324,83 +329,85 @@ fn has_inner_equals(value: &str) -> bool {
     value.trim_end_matches('=').contains('=')
 }
 
-fn kind(noun: Noun) -> Kind {
-    if noun.is_password || noun.is_pin { Kind::Password } else { Kind::Secret }
+fn kind(noun: Noun) -> SecretKind {
+    if noun.is_password || noun.is_pin { SecretKind::Password } else { SecretKind::Secret }
 }
 
-fn joint(gap: &str) -> Option<Joint> {
+fn connector(gap: &str) -> Option<NounConnector> {
     let joined = gap.trim_end_matches(is_wrapping);
     let is_near = |rest: &str| rest.trim_matches(|c: char| is_wrapping(c) || c == ')').is_empty();
     // Beyond the end of a line only what announces a value reaches.
     let lines = gap[joined.len()..].matches('\n').count();
-    let (joint, rest) = if is_near(joined) {
-        (Joint::Nothing, "")
-    } else if let Some(rest) = WORDS.strip_end(Role::Is, joined) {
-        (Joint::Is { is_near: is_near(rest) }, rest)
-    } else if let Some(rest) = WORDS.strip_end(Role::To, joined) {
+    let (connector, rest) = if is_near(joined) {
+        (NounConnector::Nothing, "")
+    } else if let Some(rest) = WORDS.strip_end(WordRole::Is, joined) {
+        (NounConnector::Is { is_near: is_near(rest) }, rest)
+    } else if let Some(rest) = WORDS.strip_end(WordRole::To, joined) {
         // A comma or a colon may follow a verb: *is:*.
-        match WORDS.strip_end(Role::Is, rest.trim_end()) {
-            Some(rest) => (Joint::Is { is_near: is_near(rest) }, rest),
-            None => (Joint::To { is_near: is_near(rest) }, rest),
+        match WORDS.strip_end(WordRole::Is, rest.trim_end()) {
+            Some(rest) => (NounConnector::Is { is_near: is_near(rest) }, rest),
+            None => (NounConnector::To { is_near: is_near(rest) }, rest),
         }
     } else {
-        (Joint::Type, WORDS.strip_end(Role::Type, joined)?)
+        (NounConnector::Type, WORDS.strip_end(WordRole::Type, joined)?)
     };
-    let announces = joined.ends_with([':', '：']) || matches!(joint, Joint::Is { .. });
+    let announces = joined.ends_with([':', '：']) || matches!(connector, NounConnector::Is { .. });
     let is_prose =
         !rest.contains(|c: char| "{}<>=;|\\\n".contains(c)) && !rest.contains("\",") && !rest.contains("',");
-    (is_prose && (lines == 0 || (announces && lines <= 3))).then_some(joint)
+    (is_prose && (lines == 0 || (announces && lines <= 3))).then_some(connector)
 }
 
-fn is_near(joint: Joint) -> bool {
-    !matches!(joint, Joint::Is { is_near: false } | Joint::To { is_near: false })
+fn is_near(connector: NounConnector) -> bool {
+    !matches!(connector, NounConnector::Is { is_near: false } | NounConnector::To { is_near: false })
 }
 
-/// Whether a word looks enough like a password for the way in which it is joined with its noun.
-fn is_password(text: &str, at: &Range<usize>, joint: Joint, value: &str) -> bool {
+/// True if a word looks enough like a password for the way in which it is joined with its noun.
+fn is_password(text: &str, at: &Range<usize>, connector: NounConnector, value: &str) -> bool {
     let noun = &text[at.clone()];
     let is_short = noun.is_ascii() && noun.len() < 5;
-    let needed = match joint {
+    let needed = match connector {
         // A short noun is a verb as well.
-        Joint::Nothing if is_short && !follows_with(&text[..at.start]) => return false,
+        NounConnector::Nothing if is_short && !follows_with(&text[..at.start]) => return false,
         _ if is_short => Looks::Chosen,
-        Joint::Is { is_near: true } => Looks::Mixed,
-        Joint::Nothing
+        NounConnector::Is { is_near: true } => Looks::Mixed,
+        NounConnector::Nothing
             if text[at.end..].starts_with([' ', '\t'])
                 && text[at.end..].trim_start().starts_with(['\'', '"', '`']) =>
         {
             Looks::Strong
         }
-        Joint::Nothing if follows_with(&text[..at.start]) || !noun.is_ascii() => Looks::Strong,
+        NounConnector::Nothing if follows_with(&text[..at.start]) || !noun.is_ascii() => Looks::Strong,
         // Code has names and signs too, and its names are English.
-        Joint::Nothing => Looks::Chosen,
-        Joint::To { .. } if is_name(noun) => Looks::Chosen,
-        Joint::Is { is_near: false } | Joint::To { .. } | Joint::Type => Looks::Strong,
+        NounConnector::Nothing => Looks::Chosen,
+        NounConnector::To { .. } if is_name(noun) => Looks::Chosen,
+        NounConnector::Is { is_near: false } | NounConnector::To { .. } | NounConnector::Type => {
+            Looks::Strong
+        }
     };
     looks(value) >= needed
 }
 
-/// Whether a noun is also a name in code.
+/// True if a noun is also a name in code.
 fn is_name(noun: &str) -> bool {
     ["password", "passwd", "passphrase", "passcode", "pwd"].iter().any(|name| noun.eq_ignore_ascii_case(name))
 }
 
-/// Whether names in code end with this noun.
+/// True if names in code end with this noun.
 fn is_english(noun: &str) -> bool {
     is_name(noun)
         || ["token", "secret", "pass", "psk", "seed"].iter().any(|name| noun.eq_ignore_ascii_case(name))
 }
 
-/// Whether a word stands before that lets a value follow its noun at once: *with password …*.
+/// True if a word stands before that lets a value follow its noun at once: *with password …*.
 fn follows_with(before: &str) -> bool {
     let mut rest = before[before.ceil_char_boundary(before.len().saturating_sub(64))..].trim_end();
     for _ in 0..2 {
-        match WORDS.strip_end(Role::Article, rest) {
+        match WORDS.strip_end(WordRole::Article, rest) {
             Some(before) => rest = before.trim_end(),
             None => break,
         }
     }
-    WORDS.strip_end(Role::With, rest).is_some()
+    WORDS.strip_end(WordRole::With, rest).is_some()
 }
 
 fn is_token(value: &str) -> bool {
@@ -414,21 +421,21 @@ fn is_token(value: &str) -> bool {
 }
 
 /// Four to twelve digits that are neither counted up nor all the same.
-fn is_pin(text: &str, at: &Range<usize>, joint: Joint, range: &Range<usize>) -> bool {
+fn is_pin(text: &str, at: &Range<usize>, connector: NounConnector, range: &Range<usize>) -> bool {
     let digits = text[range.clone()].as_bytes();
     let noun = &text[at.clone()];
     let is_number = digits.iter().all(u8::is_ascii_digit);
     // A password of digits has to be long and said to be one: many other numbers stand beside the word.
-    let is_password = WORDS.of(Role::Password).any(|word| word == noun.to_lowercase());
-    let is_joined = match joint {
-        Joint::Is { is_near } => is_near || !is_password,
-        Joint::To { is_near } => {
+    let is_password = WORDS.of(WordRole::Password).any(|word| word == noun.to_lowercase());
+    let is_joined = match connector {
+        NounConnector::Is { is_near } => is_near || !is_password,
+        NounConnector::To { is_near } => {
             is_near
                 && text[at.end..range.start].contains([':', '：', '='])
                 && (!is_password || !noun.is_ascii())
         }
-        Joint::Nothing => !is_password,
-        Joint::Type => false,
+        NounConnector::Nothing => !is_password,
+        NounConnector::Type => false,
     };
     let least = if is_password { 6 } else { 4 };
     let is_sequence = digits.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1))
@@ -481,10 +488,10 @@ fn trim_end(value: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Kind, find_secrets};
+    use crate::{SecretKind, find_secrets};
 
     #[track_caller]
-    fn check(text: &str, kind: Kind, value: &str) {
+    fn check(text: &str, kind: SecretKind, value: &str) {
         let found: Vec<_> =
             find_secrets(text).into_iter().map(|found| (found.kind, &text[found.range])).collect();
         assert_eq!(found, [(kind, value)], "{text}");
@@ -546,7 +553,7 @@ mod tests {
             ("Zugangsdaten: admin / ", ""),
             ("CREATE USER ann WITH PASSWORD '", "';"),
         ] {
-            check(&format!("{before}{value}{after}"), Kind::Password, value);
+            check(&format!("{before}{value}{after}"), SecretKind::Password, value);
         }
     }
 
@@ -565,7 +572,7 @@ mod tests {
             ("Die PIN für die Karte ist 4821.", "4821"),
             ("PIN: 7730", "7730"),
         ] {
-            check(text, Kind::Password, value);
+            check(text, SecretKind::Password, value);
         }
     }
 
@@ -584,7 +591,7 @@ mod tests {
             "トークンは",
             "API 키는 ",
         ] {
-            check(&format!("{before}{value} ok"), Kind::Secret, value);
+            check(&format!("{before}{value} ok"), SecretKind::Secret, value);
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::gate;
 
-/// What stands between the scheme and the authority of a URL.
+/// The separator between the scheme and the authority of a URL.
 pub(crate) const ANCHOR: &str = "://";
 
 /// Longer than any user and password together.

@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
-/// What a word does in a sentence. The data file says more of each.
+use crate::data;
+
+/// The role of a word in a sentence. The data file says more of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum WordRole {
     Password,
     Token,
     Pin,
@@ -20,43 +22,42 @@ pub(crate) enum Role {
     Function,
 }
 
-const ROLES: &[(&str, Role)] = &[
-    ("password", Role::Password),
-    ("token", Role::Token),
-    ("pin", Role::Pin),
-    ("login", Role::Login),
-    ("seed", Role::Seed),
-    ("is", Role::Is),
-    ("to", Role::To),
-    ("type", Role::Type),
-    ("with", Role::With),
-    ("as", Role::As),
-    ("article", Role::Article),
-    ("describes", Role::Describes),
-    ("function", Role::Function),
+const ROLES: &[(&str, WordRole)] = &[
+    ("password", WordRole::Password),
+    ("token", WordRole::Token),
+    ("pin", WordRole::Pin),
+    ("login", WordRole::Login),
+    ("seed", WordRole::Seed),
+    ("is", WordRole::Is),
+    ("to", WordRole::To),
+    ("type", WordRole::Type),
+    ("with", WordRole::With),
+    ("as", WordRole::As),
+    ("article", WordRole::Article),
+    ("describes", WordRole::Describes),
+    ("function", WordRole::Function),
 ];
 
 /// The roles of what a secret is called.
-pub(crate) const NOUNS: &[Role] = &[Role::Password, Role::Token, Role::Pin, Role::Login, Role::Seed];
+pub(crate) const NOUNS: &[WordRole] =
+    &[WordRole::Password, WordRole::Token, WordRole::Pin, WordRole::Login, WordRole::Seed];
 
 /// All words, each with its role.
-pub(crate) struct Words {
-    all: Vec<(Role, &'static str)>,
+pub(crate) struct SentenceWords {
+    all: Vec<(WordRole, &'static str)>,
     /// The words that end with each byte, the longest first: what ends a text is asked for often.
-    by_end: Vec<Vec<(Role, &'static str)>>,
+    by_end: Vec<Vec<(WordRole, &'static str)>>,
     /// The same for nouns alone.
-    nouns_by_end: Vec<Vec<(Role, &'static str)>>,
+    nouns_by_end: Vec<Vec<(WordRole, &'static str)>>,
 }
 
-pub(crate) static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let items = include_str!("../data/sentences.txt").lines();
-    let items = items.filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {
-        let (name, word) = line.split_once(' ').expect("a line has a role and a word, as a test holds");
+pub(crate) static WORDS: LazyLock<SentenceWords> = LazyLock::new(|| {
+    let items = data::items(include_str!("../data/sentences.txt")).map(|(name, word)| {
         let role = ROLES.iter().find(|(known, _)| *known == name);
         (role.expect("a line begins with a role, as a test holds").1, word)
     });
     let all: Vec<_> = items.collect();
-    let by_end = |is_wanted: fn(Role) -> bool| {
+    let by_end = |is_wanted: fn(WordRole) -> bool| {
         let mut by_end = vec![Vec::new(); 256];
         for item @ (_, word) in all.iter().filter(|(role, _)| is_wanted(*role)) {
             by_end[usize::from(word.as_bytes()[word.len() - 1])].push(*item);
@@ -65,12 +66,12 @@ pub(crate) static WORDS: LazyLock<Words> = LazyLock::new(|| {
         by_end
     };
     let (others, nouns) = (by_end(|role| !NOUNS.contains(&role)), by_end(|role| NOUNS.contains(&role)));
-    Words { all, by_end: others, nouns_by_end: nouns }
+    SentenceWords { all, by_end: others, nouns_by_end: nouns }
 });
 
-impl Words {
+impl SentenceWords {
     /// The words of a role.
-    pub(crate) fn of(&self, role: Role) -> impl Iterator<Item = &'static str> + Clone {
+    pub(crate) fn of(&self, role: WordRole) -> impl Iterator<Item = &'static str> + Clone {
         self.all.iter().filter(move |(known, _)| *known == role).map(|(_, word)| *word)
     }
 
@@ -78,7 +79,7 @@ impl Words {
     pub(crate) fn nouns_ending<'t>(
         &'t self,
         text: &'t str,
-    ) -> impl Iterator<Item = (Role, &'static str)> + 't {
+    ) -> impl Iterator<Item = (WordRole, &'static str)> + 't {
         let last = text.as_bytes().last().map_or(0, u8::to_ascii_lowercase);
         let upper = last.to_ascii_uppercase();
         // A noun in capitals, as PIN, is one only so.
@@ -87,8 +88,8 @@ impl Words {
         words.copied().filter(move |(_, word)| ends_alike(text, word))
     }
 
-    /// Whether `text` ends with a word of the role; if so, what stands before it.
-    pub(crate) fn strip_end<'t>(&self, role: Role, text: &'t str) -> Option<&'t str> {
+    /// The text before a word of the role, where `text` ends with one.
+    pub(crate) fn strip_end<'t>(&self, role: WordRole, text: &'t str) -> Option<&'t str> {
         let last = text.as_bytes().last()?.to_ascii_lowercase();
         let words = self.by_end[usize::from(last)].iter().filter(|(known, _)| *known == role);
         let (_, word) = words.into_iter().find(|(_, word)| ends_with(text, word))?;
@@ -96,14 +97,14 @@ impl Words {
     }
 }
 
-/// Whether `text` ends with `word` and not in the middle of another word. Scripts without blanks have no middle.
+/// True if `text` ends with `word` and not in the middle of another word. Scripts without blanks have no middle.
 fn ends_with(text: &str, word: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() && !is_unspaced(c);
     let continues = || word.starts_with(is_letter) && text[..text.len() - word.len()].ends_with(is_letter);
     ends_alike(text, word) && !continues()
 }
 
-/// Whether `text` ends with `word` in either case; a word that is written with capitals ends it only so.
+/// True if `text` ends with `word` in either case; a word that is written with capitals ends it only so.
 fn ends_alike(text: &str, word: &str) -> bool {
     let Some(end) = text.len().checked_sub(word.len()).and_then(|start| text.get(start..)) else {
         return false;
@@ -116,7 +117,7 @@ fn ends_alike(text: &str, word: &str) -> bool {
         }
 }
 
-/// Whether this is a letter of a script that writes words without blanks, or with particles behind them.
+/// True if this is a letter of a script that writes words without blanks, or with particles behind them.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}')
 }
@@ -143,19 +144,19 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(text: &str, role: Role, expected: Option<&str>) {
+    fn check(text: &str, role: WordRole, expected: Option<&str>) {
         assert_eq!(WORDS.strip_end(role, text), expected, "{text}");
     }
 
     #[test]
     fn a_word_ends_a_text_whole() {
-        check("the password is", Role::Is, Some("the password "));
-        check("das Passwort lautet", Role::Is, Some("das Passwort "));
-        check("das Passwort IST", Role::Is, Some("das Passwort "));
-        check("this", Role::Is, None);
-        check("密码是", Role::Is, Some("密码"));
-        check("a senha é", Role::Is, Some("a senha "));
-        check("password:", Role::To, Some("password"));
-        check("", Role::Is, None);
+        check("the password is", WordRole::Is, Some("the password "));
+        check("das Passwort lautet", WordRole::Is, Some("das Passwort "));
+        check("das Passwort IST", WordRole::Is, Some("das Passwort "));
+        check("this", WordRole::Is, None);
+        check("密码是", WordRole::Is, Some("密码"));
+        check("a senha é", WordRole::Is, Some("a senha "));
+        check("password:", WordRole::To, Some("password"));
+        check("", WordRole::Is, None);
     }
 }

@@ -8,6 +8,8 @@
 //! reads the line. Unclear, with the reason: something was not followed to its end (functions, `case`, arithmetic with
 //! names), or the two shells would read it differently. A caller must not rely on the list then.
 //!
+//! [`EmbeddedCommands`] looks for commands in any other text, by guess.
+//!
 //! ```
 //! use longhaul_shell::{Unclear, parse_script};
 //!
@@ -23,13 +25,16 @@
 //! assert_eq!(script.commands[1].unread, Some(Unclear::Input));
 //! ```
 
+mod embedded;
 mod escapes;
 mod lex;
+mod parse;
 mod script;
 mod unclear;
 mod wrapper;
 
-pub use lex::parse_script;
+pub use embedded::EmbeddedCommands;
+pub use parse::parse_script;
 pub use script::{
     CommandOrigin, HereDocument, Redirect, RedirectOperator, ShellScript, ShellWord, SimpleCommand, WordKind,
 };

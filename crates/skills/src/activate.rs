@@ -1,4 +1,4 @@
-//! What a model reads when it activates a skill: the instructions, and which files come with them.
+//! Activation of a skill: the instructions that a model reads, and the files that come with them.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -18,11 +18,11 @@ pub struct Activation {
     pub name: String,
     /// The folder from which its paths are meant, without links.
     pub folder: Option<PathBuf>,
-    /// What it says.
+    /// The text.
     pub instructions: String,
     /// The files and folders beside its SKILL.md, from its folder; folders end in a slash.
     pub resources: Vec<String>,
-    /// Whether there are more of them.
+    /// True if there are more of them.
     pub is_cut_short: bool,
 }
 
@@ -67,7 +67,7 @@ impl Activation {
     }
 }
 
-/// What a folder holds, in order, and whether there is more. Links are named and not entered.
+/// The files of a folder, in order, and `true` if there are more. Links are named and not entered.
 fn list_resources(folder: &Path) -> (Vec<String>, bool) {
     // Near things first, so that a large folder does not hide its neighbours.
     let mut queue: VecDeque<(PathBuf, String)> = VecDeque::from([(folder.to_path_buf(), String::new())]);

@@ -3,7 +3,7 @@
 use crate::neutralise::escape;
 use crate::{Location, Skill};
 
-/// What models are told about using skills.
+/// The prompt about using skills.
 pub const SKILL_GUIDANCE: &str = include_str!("prompts/guidance.md");
 
 /// The name of the tool that activates a skill.
@@ -52,7 +52,7 @@ pub fn render_catalog<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> String
     text + "</available_skills>\n"
 }
 
-/// How long a description may be so that all of them fit.
+/// The longest description with which all of them fit.
 fn longest_description(skills: &[&Skill]) -> usize {
     let length = |skill: &&Skill| skill.description.chars().count().min(LONGEST_DESCRIPTION);
     let mut lengths: Vec<usize> = skills.iter().map(length).collect();

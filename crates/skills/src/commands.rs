@@ -1,34 +1,11 @@
 //! Command lines as they are compared: without what differs from one time to the next and does not matter.
 
+use longhaul_shell::{CommandOrigin, RedirectOperator, SimpleCommand, parse_script};
+
+use crate::data::MINING_WORDS;
+
 /// Longer commands are too particular to be part of a procedure.
 const LONGEST: usize = 200;
-
-/// Programs that only look, move about or print.
-const LOOKING: [&str; 26] = [
-    "ls", "cat", "head", "tail", "grep", "rg", "find", "echo", "pwd", "cd", "which", "wc", "tree", "less",
-    "sleep", "true", "printf", "file", "stat", "du", "df", "env", "date", "whoami", "ps", "fd",
-];
-
-/// What everybody knows how to do.
-const COMMON: [&str; 14] = [
-    "git add",
-    "git commit",
-    "git push",
-    "git pull",
-    "git checkout",
-    "git switch",
-    "git stash",
-    "git fetch",
-    "git branch",
-    "git rm",
-    "mkdir",
-    "touch",
-    "rm",
-    "chmod",
-];
-
-/// Words of git that only look.
-const GIT_LOOKS: [&str; 7] = ["status", "log", "diff", "show", "blame", "remote", "rev-parse"];
 
 /// The commands of a line that do something, one by one, in the form in which they are compared.
 pub(crate) fn normalise(line: &str) -> Vec<String> {
@@ -36,82 +13,48 @@ pub(crate) fn normalise(line: &str) -> Vec<String> {
         // A script of its own.
         return Vec::new();
     }
-    let parts = split(line).into_iter().filter_map(|part| clean(&part));
-    parts.filter(|part| part.chars().count() <= LONGEST && !only_looks(part)).collect()
+    let commands = own_commands(line).filter_map(|command| clean(&command));
+    commands.filter(|command| command.chars().count() <= LONGEST && !only_looks(command)).collect()
 }
 
-/// Whether any competent agent would run this unasked.
+/// True if any competent agent would run this unasked.
 pub(crate) fn is_common(command: &str) -> bool {
-    COMMON
-        .iter()
-        .any(|known| command.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+    let is_it = |known: &&str| {
+        command.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    MINING_WORDS.common.iter().any(is_it)
 }
 
-/// Splits a line where one command follows another. What is in quotes stays together.
-fn split(line: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut quote: Option<char> = None;
-    let mut letters = line.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(open), _) if open == letter => quote = None,
-            (None, '"' | '\'') => quote = Some(letter),
-            (None, ';') => {
-                parts.push(String::new());
-                continue;
-            }
-            (None, '&') if letters.next_if_eq(&'&').is_some() => {
-                parts.push(String::new());
-                continue;
-            }
-            _ => {}
+/// The commands of the line itself, each up to what its output or its failure is given to.
+fn own_commands(line: &str) -> impl Iterator<Item = SimpleCommand> {
+    let (mut end, mut is_given) = (0, false);
+    parse_script(line).commands.into_iter().filter(move |command| {
+        let Some(span) = command.span.as_ref().filter(|_| command.origin == CommandOrigin::Line) else {
+            return false;
+        };
+        let operator = line.get(end..span.start).unwrap_or_default();
+        end = span.end;
+        if operator.contains(';') || operator.contains("&&") {
+            is_given = false;
+        } else if operator.contains(['|', '&']) {
+            is_given = true;
         }
-        parts.last_mut().expect("there is always a part").push(letter);
-    }
-    parts
+        !is_given
+    })
 }
 
-/// A command without what is done with its output, and without the words of a commit.
-fn clean(part: &str) -> Option<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in words_of(part) {
-        let is_redirection = |word: &str| word.contains('>') && !word.starts_with(['"', '\'']);
-        match word.as_str() {
-            "|" | "||" | "&" => break,
-            word if is_redirection(word) => break,
-            _ => {
-                let is_message =
-                    words.last().is_some_and(|last| last == "-m" || last == "--message" || last == "-am");
-                words.push(if is_message { "\"…\"".into() } else { word });
-            }
-        }
-    }
+/// The words of a command as they are written, without what is done with its output, and without the message of a commit.
+fn clean(command: &SimpleCommand) -> Option<String> {
+    let mut words: Vec<&str> = Vec::new();
     // Variables that are set only for this command are kept: they may be the point of it.
-    (!words.is_empty()).then(|| words.join(" "))
-}
-
-/// The words of a command, quotes included.
-fn words_of(part: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut quote: Option<char> = None;
-    let mut is_in_word = false;
-    for letter in part.chars() {
-        if quote.is_none() && letter.is_whitespace() {
-            is_in_word = false;
-            continue;
-        }
-        match quote {
-            Some(open) if open == letter => quote = None,
-            None if matches!(letter, '"' | '\'') => quote = Some(letter),
-            _ => {}
-        }
-        if !is_in_word {
-            words.push(String::new());
-            is_in_word = true;
-        }
-        words.last_mut().expect("a word was begun").push(letter);
+    for word in &command.words {
+        let is_message = words.last().is_some_and(|last| matches!(*last, "-m" | "--message" | "-am"));
+        words.push(if is_message { "\"…\"" } else { &command.text[word.span.clone()] });
     }
-    words
+    for redirect in command.redirects.iter().filter(|redirect| redirect.operator == RedirectOperator::Read) {
+        words.extend(["<", &redirect.target.text]);
+    }
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 fn only_looks(command: &str) -> bool {
@@ -127,11 +70,11 @@ fn only_looks(command: &str) -> bool {
                 }
                 verb = words.next();
             }
-            verb.is_none_or(|verb| GIT_LOOKS.contains(&verb))
+            verb.is_none_or(|verb| MINING_WORDS.git_looking.contains(&verb))
         }
         "sed" | "awk" => words.next() == Some("-n"),
         "" => true,
-        program => LOOKING.contains(&program),
+        program => MINING_WORDS.looking.contains(&program),
     }
 }
 
@@ -153,6 +96,11 @@ mod tests {
         check("ls -la; git status; git -C x log; sed -n 1,2p a", &[]);
         check("psql -c 'a; b'", &["psql -c 'a; b'"]);
         check("python - <<EOF\nprint()\nEOF", &[]);
+        check("for f in a b; do make $f; done; (cd x && npm ci) | tee out", &["make $f", "npm ci"]);
+        check(
+            "COUNT=$(find . | wc -l) && psql shop < dump.sql & make",
+            &["COUNT=$(find . | wc -l)", "psql shop < dump.sql"],
+        );
         check("", &[]);
         check("\"", &["\""]);
     }

@@ -1,4 +1,4 @@
-//! What a past session comes down to: what the user said, which commands ran and how they ended, which files were changed.
+//! The digest of a past session: messages of the user, commands with their outcome, and changed files.
 
 use std::collections::HashSet;
 
@@ -12,34 +12,34 @@ pub struct SessionDigest {
     pub id: String,
     /// When something was last added to it.
     pub updated: Option<Timestamp>,
-    /// What happened, in order.
-    pub steps: Vec<Step>,
+    /// The steps, in order.
+    pub steps: Vec<DigestStep>,
 }
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct DigestStep {
     /// The message in which it did.
     pub mark: Ordinal,
-    /// When, where the session says.
+    /// The time, where the session has one.
     pub at: Option<Timestamp>,
-    /// What.
-    pub deed: Deed,
+    /// The deed.
+    pub deed: SessionDeed,
 }
 
-/// What happened in a session.
+/// A message, a command or a change in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Deed {
+pub enum SessionDeed {
     /// The user said this.
     Said(String),
     /// A command ran.
     Ran {
         /// The command line.
         command: String,
-        /// What it was for.
-        purpose: Purpose,
-        /// How it ended.
-        ending: Ending,
+        /// The purpose.
+        purpose: DeedPurpose,
+        /// The outcome.
+        ending: DeedEnding,
         /// The line that tells what went wrong, where there is one.
         error: Option<String>,
     },
@@ -47,9 +47,9 @@ pub enum Deed {
     Changed(String),
 }
 
-/// What a command was for.
+/// The purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Purpose {
+pub enum DeedPurpose {
     /// It only looked at something.
     Look,
     /// It showed whether something is right: tests, a build, a checker.
@@ -58,9 +58,9 @@ pub enum Purpose {
     Work,
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ending {
+pub enum DeedEnding {
     /// It did what it should.
     Passed,
     /// It failed.
@@ -75,16 +75,16 @@ impl SessionDigest {
         let clean = |text: &String| redact(text).text.into_owned();
         let steps = self.steps.iter().map(|step| {
             let deed = match &step.deed {
-                Deed::Said(text) => Deed::Said(clean(text)),
-                Deed::Changed(path) => Deed::Changed(clean(path)),
-                Deed::Ran { command, purpose, ending, error } => Deed::Ran {
+                SessionDeed::Said(text) => SessionDeed::Said(clean(text)),
+                SessionDeed::Changed(path) => SessionDeed::Changed(clean(path)),
+                SessionDeed::Ran { command, purpose, ending, error } => SessionDeed::Ran {
                     command: clean(command),
                     purpose: *purpose,
                     ending: *ending,
                     error: error.as_ref().map(clean),
                 },
             };
-            Step { deed, ..step.clone() }
+            DigestStep { deed, ..step.clone() }
         });
         Self { steps: steps.collect(), ..self.clone() }
     }
@@ -93,11 +93,11 @@ impl SessionDigest {
 /// The sessions without what one of them copied from another: a session that is resumed in a fork, or imported twice, begins with
 /// what another holds, and would seem to confirm it. What happened at the same moment in the same way happened once.
 pub(crate) fn without_copies(sessions: &[SessionDigest]) -> Vec<SessionDigest> {
-    let mut seen: HashSet<(Timestamp, &Deed)> = HashSet::new();
+    let mut seen: HashSet<(Timestamp, &SessionDeed)> = HashSet::new();
     let mut own = Vec::with_capacity(sessions.len());
     for session in sessions {
-        let is_new = |step: &&Step| step.at.is_none_or(|at| !seen.contains(&(at, &step.deed)));
-        let steps: Vec<Step> = session.steps.iter().filter(is_new).cloned().collect();
+        let is_new = |step: &&DigestStep| step.at.is_none_or(|at| !seen.contains(&(at, &step.deed)));
+        let steps: Vec<DigestStep> = session.steps.iter().filter(is_new).cloned().collect();
         seen.extend(session.steps.iter().filter_map(|step| Some((step.at?, &step.deed))));
         own.push(SessionDigest { steps, ..session.clone() });
     }

@@ -10,7 +10,7 @@ use crate::{Manifest, ManifestError, SkillError, SkillName, parse_manifest};
 /// The name of the file that makes a folder a skill.
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
 
-/// How the names of folders begin that are not yet, or no longer, a skill.
+/// The prefix of folders that are not yet, or no longer, a skill.
 const OWN_PREFIX: &str = ".longhaul-";
 
 /// Folders in which no skill is looked for.
@@ -19,7 +19,7 @@ pub(crate) const PASSED_OVER: [&str; 2] = ["node_modules", ".git"];
 /// More folders than this are not looked into.
 const MOST_FOLDERS: usize = 1_000;
 
-/// Where a skill comes from. Later ones take the place of earlier ones of the same name.
+/// The origin of a skill. Later ones take the place of earlier ones of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SkillTier {
     /// It comes with Longhaul.
@@ -49,7 +49,7 @@ impl SkillTier {
         }
     }
 
-    /// Where such a skill comes from, as the end of a sentence.
+    /// The origin as the end of a sentence.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Builtin => "built in",
@@ -61,7 +61,7 @@ impl SkillTier {
         }
     }
 
-    /// Whether the workspace decides what it says, so that it counts only where the workspace is trusted.
+    /// True if the workspace decides what it says, so that it counts only where the workspace is trusted.
     pub fn needs_trust(self) -> bool {
         matches!(self, Self::Workspace | Self::WorkspaceShared)
     }
@@ -79,21 +79,21 @@ pub struct SkillFolder {
     pub path: PathBuf,
 }
 
-/// Where to look for skills.
+/// The places to look for skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SkillPlaces {
     /// Whole SKILL.md files that come with the program.
     pub builtin: Vec<&'static str>,
     /// Folders of skills, in any order.
     pub folders: Vec<SkillFolder>,
-    /// Whether the skills of the workspace count.
+    /// True if the skills of the workspace count.
     pub is_trusted: bool,
 }
 
 /// Which skills are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillSettings {
-    /// Whether there are skills at all.
+    /// True if there are skills at all.
     pub is_enabled: bool,
     /// The names of those that are switched off.
     pub disabled: Vec<String>,
@@ -105,7 +105,7 @@ impl Default for SkillSettings {
     }
 }
 
-/// Where the text of a skill is.
+/// The place of a skill's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In the program.
@@ -121,11 +121,11 @@ pub struct Skill {
     pub name: SkillName,
     /// When to use it, on one line.
     pub description: String,
-    /// Where it comes from.
+    /// The tier.
     pub tier: SkillTier,
-    /// Where its text is.
+    /// The place of its text.
     pub location: Location,
-    /// Whether it is offered to models.
+    /// True if it is offered to models.
     pub is_enabled: bool,
 }
 
@@ -169,7 +169,7 @@ impl Skill {
 pub struct RefusedSkill {
     /// The file.
     pub path: PathBuf,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
 }
 
@@ -178,7 +178,7 @@ pub struct RefusedSkill {
 pub struct OverriddenSkill {
     /// The one that does not count.
     pub skill: Skill,
-    /// Where the one that does comes from.
+    /// The tier of the one that does.
     pub by: SkillTier,
 }
 
@@ -193,7 +193,7 @@ pub struct Skills {
     pub refused: Vec<RefusedSkill>,
     /// Folders whose skills do not count, as the workspace is not trusted.
     pub untrusted: Vec<PathBuf>,
-    /// What else there is to know, in words.
+    /// Notices, in words.
     pub notices: Vec<String>,
 }
 
@@ -297,7 +297,7 @@ fn files_in(folder: &Path, notices: &mut Vec<String>) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a folder of this name is no skill, whatever is in it: the copy that a killed process left behind is none.
+/// True if a folder of this name is no skill, whatever is in it: the copy that a killed process left behind is none.
 pub(crate) fn is_passed_over(name: &str) -> bool {
     PASSED_OVER.contains(&name) || name.starts_with(OWN_PREFIX)
 }
@@ -330,12 +330,12 @@ mod tests {
         }
     }
 
-    struct Desk {
+    struct Fixture {
         root: tempfile::TempDir,
         places: SkillPlaces,
     }
 
-    impl Desk {
+    impl Fixture {
         fn new() -> Self {
             let root = tempfile::tempdir().unwrap();
             let folder = |tier: SkillTier| SkillFolder { tier, path: root.path().join(tier.name()) };
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn later_tiers_take_the_place_of_earlier_ones() {
         let tiers = ["extension", "user", "user_shared", "workspace", "workspace_shared"];
-        let mut desk = Desk::new();
+        let mut desk = Fixture::new();
         desk.check(&SkillSettings::default(), &["review builtin"]);
         for (number, tier) in tiers.into_iter().enumerate() {
             desk = desk.skill(&format!("{tier}/any"), "Review");
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn one_level_is_looked_into() {
-        let desk = Desk::new()
+        let desk = Fixture::new()
             .skill("user", "root")
             .skill("user/a", "a")
             .skill("user/a/deep", "deep")
@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn an_untrusted_workspace_offers_nothing() {
         let mut desk =
-            Desk::new().skill("workspace/a", "a").skill("workspace_shared/b", "b").skill("user/c", "c");
+            Fixture::new().skill("workspace/a", "a").skill("workspace_shared/b", "b").skill("user/c", "c");
         desk.places.is_trusted = false;
         let skills = desk.check(&SkillSettings::default(), &["c user", "review builtin"]);
         assert_eq!(skills.untrusted.len(), 2);
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn skills_can_be_switched_off() {
-        let desk = Desk::new().skill("user/a", "Alpha").skill("user/b", "beta");
+        let desk = Fixture::new().skill("user/a", "Alpha").skill("user/b", "beta");
         let off =
             SkillSettings { disabled: vec!["ALPHA ".into(), "nobody".into()], ..SkillSettings::default() };
         desk.check(&off, &["Alpha user off", "beta user", "review builtin"]);
@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn what_is_no_skill_is_told() {
-        let desk = Desk::new()
+        let desk = Fixture::new()
             .with("user/a/SKILL.md", "# nothing")
             .with("user/b/SKILL.md", "---\nname: b\n---\n")
             .with("user/c/SKILL.md/file", "")
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_two_tiers_share_counts_once() {
-        let mut desk = Desk::new().skill("user/a", "a");
+        let mut desk = Fixture::new().skill("user/a", "a");
         desk.places.folders[1].path = desk.root.path().join("user/../user");
         desk.places.is_trusted = false;
         let skills = desk.check(&SkillSettings::default(), &["a user", "review builtin"]);
@@ -454,7 +454,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_are_followed_and_broken_ones_told() {
-        let desk = Desk::new().skill("elsewhere/a", "a").skill("user/b", "b");
+        let desk = Fixture::new().skill("elsewhere/a", "a").skill("user/b", "b");
         std::os::unix::fs::symlink(desk.root.path().join("elsewhere/a"), desk.root.path().join("user/a"))
             .unwrap();
         std::fs::create_dir(desk.root.path().join("user/c")).unwrap();

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use longhaul_redact::redact;
 
 use crate::commands::is_common;
+use crate::data::MINING_WORDS;
 use crate::learned::{PARTS, check_learned};
 use crate::manifest::one_line;
-use crate::mining::{Candidate, FEWEST_SESSIONS, Finding, Remedy};
+use crate::mining::{FEWEST_SESSIONS, MinedPattern, Remedy, SkillCandidate};
 use crate::neutralise::neutralise;
 use crate::{Manifest, SkillName, render_manifest};
 
@@ -19,35 +20,33 @@ pub const DRAFT_MARK: &str =
 /// So much of what a user asked is quoted.
 const LONGEST_QUOTE: usize = 160;
 
-/// Words of a request that do not say what it is about.
-const FILLING: [&str; 30] = [
-    "the", "and", "for", "that", "this", "with", "you", "your", "can", "could", "would", "please", "now",
-    "then", "from", "into", "have", "has", "was", "are", "let", "lets", "let's", "also", "just", "make",
-    "sure", "will", "all", "again",
-];
-
 /// A skill that somebody is to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
+pub struct SkillDraft {
     /// Its name.
     pub name: SkillName,
     /// The whole SKILL.md.
     pub text: String,
-    /// What it was made from, the main finding first.
-    pub sources: Vec<Candidate>,
+    /// The findings that it was made from, the main one first.
+    pub sources: Vec<SkillCandidate>,
 }
 
 /// Writes drafts for the most promising findings, at most so many. `covers` says whether something known already does what
 /// these commands do.
-pub fn write_drafts(candidates: &[Candidate], most: usize, covers: impl Fn(&[String]) -> bool) -> Vec<Draft> {
-    let mut drafts: Vec<Draft> = Vec::new();
+pub fn write_drafts(
+    candidates: &[SkillCandidate],
+    most: usize,
+    covers: impl Fn(&[String]) -> bool,
+) -> Vec<SkillDraft> {
+    let mut drafts: Vec<SkillDraft> = Vec::new();
     for candidate in candidates {
         if drafts.len() == most {
             break;
         }
         let Some(commands) = commands_of(candidate) else { continue };
         // Of two procedures that share a step, the more promising one is enough for one run.
-        let is_told = |draft: &Draft| commands.iter().any(|command| draft.text.contains(command.as_str()));
+        let is_told =
+            |draft: &SkillDraft| commands.iter().any(|command| draft.text.contains(command.as_str()));
         if candidate.sessions() < FEWEST_SESSIONS || covers(&commands) || drafts.iter().any(is_told) {
             continue;
         }
@@ -59,21 +58,25 @@ pub fn write_drafts(candidates: &[Candidate], most: usize, covers: impl Fn(&[Str
 }
 
 /// The commands that a skill for this would name; none where a command is not what it is about.
-fn commands_of(candidate: &Candidate) -> Option<Vec<String>> {
+fn commands_of(candidate: &SkillCandidate) -> Option<Vec<String>> {
     match &candidate.finding {
         // One command before or after what everybody does anyway is no procedure.
-        Finding::Procedure { commands, .. } => {
+        MinedPattern::Procedure { commands, .. } => {
             let own: BTreeSet<&String> = commands.iter().filter(|command| !is_common(command)).collect();
             (own.len() > 1).then(|| commands.clone())
         }
-        Finding::Repair { command, remedy: Remedy::Command(remedy), .. } => {
+        MinedPattern::Repair { command, remedy: Remedy::Command(remedy), .. } => {
             Some(vec![remedy.clone(), command.clone()])
         }
-        Finding::Repair { .. } | Finding::Correction { .. } | Finding::Together { .. } => None,
+        MinedPattern::Repair { .. } | MinedPattern::Correction { .. } | MinedPattern::Together { .. } => None,
     }
 }
 
-fn write_draft(candidate: &Candidate, commands: &[String], all: &[Candidate]) -> Option<Draft> {
+fn write_draft(
+    candidate: &SkillCandidate,
+    commands: &[String],
+    all: &[SkillCandidate],
+) -> Option<SkillDraft> {
     let mut sources = vec![candidate.clone()];
     let mut pitfalls: Vec<String> = Vec::new();
     let related = std::iter::once(candidate).chain(all.iter().filter(|other| *other != candidate));
@@ -85,8 +88,8 @@ fn write_draft(candidate: &Candidate, commands: &[String], all: &[Candidate]) ->
         }
     }
     let checks = match &candidate.finding {
-        Finding::Procedure { checks, .. } => checks.clone(),
-        Finding::Repair { command, .. } => vec![command.clone()],
+        MinedPattern::Procedure { checks, .. } => checks.clone(),
+        MinedPattern::Repair { command, .. } => vec![command.clone()],
         _ => Vec::new(),
     };
     let topics = topics(candidate);
@@ -113,14 +116,14 @@ fn write_draft(candidate: &Candidate, commands: &[String], all: &[Candidate]) ->
     let clean = |text: &str| redact(text).text.into_owned();
     let (description, body) = (clean(&description), clean(&neutralise(&body.join("\n\n"))));
     let text = render_manifest(&Manifest { name: name.clone(), description, body });
-    Some(Draft { name, text, sources })
+    Some(SkillDraft { name, text, sources })
 }
 
 fn part(number: usize, text: &str) -> String {
     format!("## {}\n\n{text}", PARTS[number])
 }
 
-fn when_to_use(candidate: &Candidate, topics: &[String]) -> String {
+fn when_to_use(candidate: &SkillCandidate, topics: &[String]) -> String {
     let mut lines = Vec::new();
     if !topics.is_empty() {
         lines.push(format!("- When the user asks about {}.", topics.join(", ")));
@@ -154,11 +157,11 @@ fn verification(checks: &[String]) -> String {
     listed(&checks, "Nothing was seen that checks the result.")
 }
 
-/// What can go wrong with these commands, as it was seen.
-fn pitfall(candidate: &Candidate, commands: &[String]) -> Option<String> {
+/// The pitfall of these commands, as it was seen.
+fn pitfall(candidate: &SkillCandidate, commands: &[String]) -> Option<String> {
     let seen = format!("seen {} in {} sessions", times(candidate.times()), candidate.sessions());
     match &candidate.finding {
-        Finding::Repair { command, symptom, remedy } if commands.contains(command) => {
+        MinedPattern::Repair { command, symptom, remedy } if commands.contains(command) => {
             let symptom =
                 symptom.as_deref().map(|symptom| format!(" (“{}”)", quote(symptom))).unwrap_or_default();
             let fix = match remedy {
@@ -167,7 +170,7 @@ fn pitfall(candidate: &Candidate, commands: &[String]) -> Option<String> {
             };
             Some(format!("{} fails{symptom} → {fix}, then run it again ({seen}).", code(command)))
         }
-        Finding::Correction { words } => {
+        MinedPattern::Correction { words } => {
             let is_about = commands.iter().any(|command| words.contains(&program(command)));
             is_about.then(|| format!("The user said: “{}” ({seen}).", quote(words)))
         }
@@ -180,14 +183,15 @@ fn times(number: usize) -> String {
 }
 
 /// The words that users shared when they asked for this, the most frequent first.
-fn topics(candidate: &Candidate) -> Vec<String> {
+fn topics(candidate: &SkillCandidate) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for asked in candidate.evidence.iter().filter_map(|evidence| evidence.asked.as_deref()) {
         let quoted = quote(asked).to_lowercase();
         let words = quoted.split(|letter: char| !letter.is_alphanumeric()).filter(|word| {
             word.chars().count() > 2 && !word.starts_with(|letter: char| letter.is_ascii_digit())
         });
-        let distinct: BTreeSet<&str> = words.filter(|word| !FILLING.contains(word)).collect();
+        let distinct: BTreeSet<&str> =
+            words.filter(|word| !MINING_WORDS.request_fillers.contains(word)).collect();
         for word in distinct {
             *counts.entry(word.to_string()).or_default() += 1;
         }
@@ -215,7 +219,7 @@ fn code(text: &str) -> String {
     format!("{fence}{gap}{text}{gap}{fence}")
 }
 
-/// What runs: the program, and the words behind it that say what it is to do.
+/// The program of a command, and the words behind it that say what it is to do.
 fn program(command: &str) -> String {
     let is_plain =
         |word: &&str| !word.starts_with('-') && !word.contains(['/', '"', '\'', '$', '.', '=', '…']);
@@ -266,7 +270,7 @@ mod tests {
         "$ make test",
     ];
 
-    fn drafts(sessions: &[&[&str]]) -> Vec<Draft> {
+    fn drafts(sessions: &[&[&str]]) -> Vec<SkillDraft> {
         let named = |(number, lines): (usize, &&[&str])| session(&format!("s{number}"), lines);
         let sessions: Vec<_> = sessions.iter().enumerate().map(named).collect();
         write_drafts(&mine(&sessions), 2, |_| false)

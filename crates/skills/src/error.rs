@@ -1,4 +1,4 @@
-//! What can go wrong with skills, divided by what a caller can do about it.
+//! The error of the crate: variants are divided by what a caller can do.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use longhaul_workspace::WorkspaceError;
 
 use crate::{ManifestError, SkillName};
 
-/// Why something about skills could not be done.
+/// An error of a skill or of the inbox.
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     /// The file is no SKILL.md. Its author corrects it.
@@ -15,7 +15,7 @@ pub enum SkillError {
     NoSkill {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         cause: ManifestError,
     },
@@ -24,7 +24,7 @@ pub enum SkillError {
     NothingThere {
         /// The path.
         path: PathBuf,
-        /// Why, in words.
+        /// The reason, in words.
         reason: String,
     },
     /// Something in a folder must not be copied. The author takes it out.
@@ -32,7 +32,7 @@ pub enum SkillError {
     Refused {
         /// The file.
         path: PathBuf,
-        /// Why, in words.
+        /// The reason, in words.
         reason: String,
     },
     /// A skill of this name is there already. The caller removes it, or chooses another place.
@@ -40,7 +40,7 @@ pub enum SkillError {
     Exists {
         /// The name.
         name: String,
-        /// Where it is.
+        /// The path.
         path: PathBuf,
     },
     /// No skill has this name. The caller looks at the list.
@@ -60,37 +60,37 @@ pub enum SkillError {
     NotOurs {
         /// The skill.
         name: SkillName,
-        /// Where it comes from, in words.
+        /// The tier, in words.
         tier: &'static str,
     },
     /// A patch does not fit what it is to change, or is none. The user dismisses it.
     #[error("the patch cannot be applied: {reason}")]
     Patch {
-        /// Why, in words.
+        /// The reason, in words.
         reason: String,
     },
-    /// What waits is not what it should be. The user looks at it, or dismisses it.
+    /// The waiting item is not what it should be. The user looks at it, or dismisses it.
     #[error("{name:?} cannot be accepted: {reason}")]
     NotAcceptable {
-        /// What waits.
+        /// The waiting item.
         name: String,
-        /// Why, in words.
+        /// The reason, in words.
         reason: String,
     },
     /// The last acceptance stays. The user changes by hand what is to be changed.
     #[error("the last acceptance cannot be undone: {reason}")]
     NotUndone {
-        /// Why, in words.
+        /// The reason, in words.
         reason: String,
     },
     /// Files could not be read or written.
     #[error("could not {act} {}", path.display())]
     Files {
-        /// What was tried.
+        /// The act that was tried.
         act: &'static str,
         /// The file.
         path: PathBuf,
-        /// What prevents it.
+        /// The cause.
         #[source]
         cause: io::Error,
     },

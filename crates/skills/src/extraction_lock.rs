@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::SkillError;
 use crate::read::read_text;
 
-/// Whoever has not shown a sign of life for so long, in milliseconds, has ended: 35 minutes.
+/// The time without a sign of life, in milliseconds, after which a holder counts as ended: 35 minutes.
 const STALE_AFTER: i64 = 35 * 60 * 1000;
 
 /// Clocks and the counting of processes differ by so much, in milliseconds.
 const TOLERANCE: i64 = 5_000;
 
-/// Who wants to work.
+/// The process that wants the lock.
 #[derive(Clone, Copy)]
 pub struct Claimant<'a> {
     /// The number of its process.
@@ -29,7 +29,7 @@ pub struct Claimant<'a> {
     pub look: &'a dyn Fn(u32) -> ProcessState,
 }
 
-/// What is known of the process that a number belongs to.
+/// The state of the process that a number belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessState {
     /// No process has it.
@@ -50,7 +50,7 @@ pub enum ProcessState {
 #[derive(Debug)]
 pub struct ExtractionLock {
     path: PathBuf,
-    /// What stands in the file, by which we know it again.
+    /// The contents of the file, by which it is known again.
     text: String,
     process: u32,
     host: String,
@@ -120,7 +120,7 @@ fn render(process: u32, host: &str, started: Timestamp, beat: Timestamp) -> Stri
     format!("{value}\n")
 }
 
-/// Whether whoever wrote the file has ended.
+/// True if whoever wrote the file has ended.
 fn is_stale(path: &Path, claimant: &Claimant<'_>, now: Timestamp) -> bool {
     let text = read_text(path).ok().and_then(Result::ok).unwrap_or_default();
     let Ok(value) = serde_json::from_str::<Value>(&text) else { return true };
@@ -167,7 +167,7 @@ mod tests {
         ExtractionLock::take(path, &claimant, Timestamp::from_millis(NOW)).unwrap()
     }
 
-    /// Whether the lock can be taken from whoever wrote this.
+    /// Checks that the lock can, or cannot, be taken from whoever wrote this.
     #[track_caller]
     fn check(written: &str, state: ProcessState, is_taken: bool) {
         let folder = tempfile::tempdir().unwrap();

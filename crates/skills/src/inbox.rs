@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 
 use crate::discover::{SKILL_FILE, is_passed_over};
 use crate::install::list_files;
-use crate::mining::Candidate;
+use crate::mining::SkillCandidate;
 use crate::read::{SkillFile, read_skill, read_text};
-use crate::{Draft, Manifest, PlannedFile, PlannedWrite, SkillError, SkillName};
+use crate::{Manifest, PlannedFile, PlannedWrite, SkillDraft, SkillError, SkillName};
 
 pub use acceptance::{Accepted, Undone};
 pub use journal::TakenBack;
@@ -48,11 +48,11 @@ pub struct WaitingSkill {
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
-    /// What it says, or why it is no skill.
+    /// The manifest, or the reason why it is no skill.
     pub manifest: Result<Manifest, String>,
     /// When it came in, where that is known.
     pub at: Option<Timestamp>,
-    /// Where what it says was seen, as it was noted; nothing if another program put the skill there.
+    /// The evidence, as it was noted; empty if another program put the skill there.
     pub evidence: Vec<Value>,
 }
 
@@ -65,7 +65,7 @@ impl WaitingSkill {
         list_files(&self.folder.canonicalize().map_err(SkillError::files("read", &self.folder))?)
     }
 
-    /// What would change in the folder of a skill that is there, if this one took its place: its texts alone.
+    /// The changes to the folder of an existing skill, if this one took its place: its texts alone.
     ///
     /// # Errors
     /// [`SkillError`] where the files of the two cannot be listed.
@@ -101,7 +101,7 @@ impl Inbox {
         }
     }
 
-    /// What waits, by name.
+    /// The waiting skills, by name.
     pub fn list(&self) -> Vec<WaitingSkill> {
         let entries = fs::read_dir(&self.skills).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
@@ -113,7 +113,7 @@ impl Inbox {
         names.into_iter().map(|name| self.load(name)).collect()
     }
 
-    /// What waits under this name.
+    /// The waiting skill of this name.
     ///
     /// # Errors
     /// [`SkillError::NothingWaits`] where nothing does, or where the name is none.
@@ -143,7 +143,7 @@ impl Inbox {
         self.evidence.join(format!("{name}.json"))
     }
 
-    /// Whether the user was shown a skill of these commands before and did not want it, or has it waiting.
+    /// True if the user was shown a skill of these commands before and did not want it, or has it waiting.
     pub fn knows(&self, commands: &[String]) -> bool {
         let dismissed = self.read_history();
         let dismissed = dismissed
@@ -162,7 +162,7 @@ impl Inbox {
     ///
     /// # Errors
     /// [`SkillError`] where it cannot be written; nothing is then half-done.
-    pub fn add(&self, draft: &Draft, at: Timestamp) -> Result<String, SkillError> {
+    pub fn add(&self, draft: &SkillDraft, at: Timestamp) -> Result<String, SkillError> {
         let _lock = self.lock()?;
         let plain = draft.name.as_str().to_string();
         let numbered = (2..).map(|number| format!("{plain}-{number}"));
@@ -213,7 +213,7 @@ impl Inbox {
 }
 
 /// A finding as it is noted beside a skill.
-pub fn candidate_json(candidate: &Candidate) -> Value {
+pub fn candidate_json(candidate: &SkillCandidate) -> Value {
     let seen = candidate.evidence.iter().map(|evidence| {
         let marks: Vec<String> = evidence.marks.iter().map(ToString::to_string).collect();
         json!({"session": evidence.session, "marks": marks})
@@ -232,7 +232,7 @@ fn nothing_accepted() -> SkillError {
     SkillError::NotUndone { reason: "nothing was accepted that is still there".into() }
 }
 
-/// What a file of ours holds; nothing if it is missing or broken.
+/// The contents of a file of ours; null if it is missing or broken.
 fn read_json(path: &Path) -> Value {
     let text = read_text(path).ok().and_then(Result::ok).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or(Value::Null)

@@ -10,22 +10,22 @@ use crate::ExtractionState;
 use crate::manifest::one_line;
 use crate::neutralise::escape;
 
-/// What is known of a past session without reading what was said in it.
+/// A past session as it is known without reading its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastSession {
     /// Its id.
     pub id: String,
-    /// Where it is, as it is shown.
+    /// The path, as it is shown.
     pub path: String,
     /// When something was last added.
     pub updated: Timestamp,
-    /// How many messages the user wrote.
+    /// The number of messages that the user wrote.
     pub user_messages: usize,
-    /// What it is about, in a line.
+    /// The topic, in a line.
     pub headline: Option<String>,
-    /// How the work went, in a line.
+    /// The course of the work, in a line.
     pub workflow: Option<String>,
-    /// Whether a sub-agent led it.
+    /// True if a sub-agent led it.
     pub is_subagent: bool,
 }
 
@@ -53,14 +53,14 @@ impl Default for IndexSettings {
 pub struct Indexed {
     /// The session.
     pub session: PastSession,
-    /// Whether it has not been read since something was last added.
+    /// True if it has not been read since something was last added.
     pub is_new: bool,
 }
 
 /// So much of a text is told in a line, in characters.
 const LONGEST_TOLD: usize = 300;
 
-/// What the lines of an index mean.
+/// The legend of an index.
 pub const INDEX_LEGEND: &str = include_str!("prompts/index_legend.md");
 
 /// Chooses the sessions to look at: new ones that were tried least often, then the newest, and then old ones.

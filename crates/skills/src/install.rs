@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use longhaul_redact::{Kind, has_secret};
+use longhaul_redact::{SecretKind, has_secret};
 use longhaul_workspace::{StagedFolder, create_private_folder, remove_strays};
 
 use crate::discover::{PASSED_OVER, SKILL_FILE, is_passed_over};
@@ -20,10 +20,10 @@ const MOST_BYTES: u64 = 50 * 1024 * 1024;
 /// Files up to this size are searched for secrets.
 const SEARCHED_BYTES: u64 = 1024 * 1024;
 
-/// How the names of archives end.
+/// The extensions of archives.
 const ARCHIVES: [&str; 8] = [".skill", ".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z"];
 
-/// What would be installed.
+/// The plan of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallPlan {
     /// The name of the skill.
@@ -32,11 +32,11 @@ pub struct InstallPlan {
     pub description: String,
     /// The folder that it comes from, without links.
     pub source: PathBuf,
-    /// Where it would be.
+    /// The target folder.
     pub target: PathBuf,
     /// Its files.
     pub files: Vec<PlannedFile>,
-    /// What looks like secrets in them.
+    /// The possible secrets in them.
     pub secrets: Vec<SecretInSkill>,
 }
 
@@ -47,7 +47,7 @@ pub struct PlannedFile {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// Whether it can be run.
+    /// True if it can be run.
     pub is_executable: bool,
 }
 
@@ -56,8 +56,8 @@ pub struct PlannedFile {
 pub struct SecretInSkill {
     /// Its path from the folder of the skill.
     pub path: PathBuf,
-    /// What kind of secret.
-    pub kind: Kind,
+    /// The kind of secret.
+    pub kind: SecretKind,
 }
 
 /// A link that would be made.
@@ -69,7 +69,7 @@ pub struct LinkPlan {
     pub description: String,
     /// The folder that the link leads to, without links.
     pub source: PathBuf,
-    /// Where the link would be.
+    /// The place of the link.
     pub target: PathBuf,
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn copy_files(source: &Path, files: &[PlannedFile], target: &Path) ->
     staged.rename_to(target).map_err(SkillError::files("write", target))
 }
 
-/// Whether two folders hold the same files.
+/// True if two folders hold the same files.
 pub(crate) fn is_same(one: &Path, other: &Path) -> Result<bool, SkillError> {
     let real = |path: &Path| path.canonicalize().map_err(SkillError::files("read", path));
     let (one, other) = (real(one)?, real(other)?);

@@ -1,10 +1,10 @@
-//! What a model that learns from past sessions is told beside them: the skills that are there already, and what was found without
+//! The prompt beside past sessions for a model that learns from them: the skills that are there already, and the findings without
 //! a model.
 
 use std::fmt::Write as _;
 
 use crate::index::told;
-use crate::mining::{Candidate, Finding};
+use crate::mining::{MinedPattern, SkillCandidate};
 use crate::{Skill, SkillTier, Skills, WaitingSkill};
 
 /// So many places are named for a finding.
@@ -51,11 +51,11 @@ fn line(name: &str, description: &str) -> String {
     format!("- {}: {}\n", told(name), told(description))
 }
 
-/// What was found without a model, the most promising first, at most so many.
-pub fn render_candidates(found: &[Candidate], most: usize) -> String {
+/// Renders the findings without a model, the most promising first, at most so many.
+pub fn render_candidates(found: &[SkillCandidate], most: usize) -> String {
     let mut text = String::new();
     for candidate in found.iter().take(most) {
-        let Candidate { finding, evidence, .. } = candidate;
+        let SkillCandidate { finding, evidence, .. } = candidate;
         let _ = writeln!(
             text,
             "- {}, {} times in {} sessions: {}",
@@ -64,7 +64,7 @@ pub fn render_candidates(found: &[Candidate], most: usize) -> String {
             candidate.sessions(),
             told(&finding.title())
         );
-        if let Finding::Repair { symptom: Some(symptom), .. } = finding {
+        if let MinedPattern::Repair { symptom: Some(symptom), .. } = finding {
             let _ = writeln!(text, "  it failed with: {}", told(symptom));
         }
         for seen in evidence.iter().take(MOST_PLACES) {

@@ -24,7 +24,7 @@ const MOST_SCRIPTS: usize = 4;
 /// So long may a script be, in characters.
 const LONGEST_SCRIPT: usize = 10_000;
 
-/// How the names of scripts end.
+/// The extensions of scripts.
 const SCRIPT_ENDS: [&str; 3] = ["sh", "bash", "py"];
 
 /// A skill that a model wrote after past sessions. It has all its parts and no secrets.
@@ -33,21 +33,21 @@ pub struct LearnedSkill {
     name: SkillName,
     text: String,
     commands: Vec<String>,
-    scripts: Vec<Script>,
+    scripts: Vec<LearnedScript>,
 }
 
 /// A script that comes with a learned skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct LearnedScript {
     name: String,
     text: String,
 }
 
-impl Script {
+impl LearnedScript {
     /// Takes a script for the folder `scripts/`. Secrets in it are replaced.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The fault, in words.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let plain = name.strip_prefix("scripts/").unwrap_or(name);
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
@@ -76,7 +76,7 @@ impl Script {
         &self.name
     }
 
-    /// What it says.
+    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -86,8 +86,8 @@ impl LearnedSkill {
     /// Takes a whole SKILL.md and its scripts. Secrets in them are replaced.
     ///
     /// # Errors
-    /// What is missing or wrong, in words for whoever wrote it.
-    pub fn parse(text: &str, scripts: Vec<Script>) -> Result<Self, String> {
+    /// The missing or wrong parts, in words for the author.
+    pub fn parse(text: &str, scripts: Vec<LearnedScript>) -> Result<Self, String> {
         if text.chars().count() > LONGEST_TEXT {
             return Err(format!("it is longer than {LONGEST_TEXT} characters"));
         }
@@ -106,7 +106,8 @@ impl LearnedSkill {
         if scripts.len() > MOST_SCRIPTS {
             return Err(format!("it has more than {MOST_SCRIPTS} scripts"));
         }
-        let is_twice = |script: &Script| scripts.iter().filter(|other| other.name == script.name).count() > 1;
+        let is_twice =
+            |script: &LearnedScript| scripts.iter().filter(|other| other.name == script.name).count() > 1;
         if let Some(script) = scripts.iter().find(|script| is_twice(script)) {
             return Err(format!("there are two scripts {}", script.name));
         }
@@ -127,13 +128,13 @@ impl LearnedSkill {
         &self.text
     }
 
-    /// What its procedure shows as code, in order.
+    /// The code of its procedure, in order.
     pub fn commands(&self) -> &[String] {
         &self.commands
     }
 
     /// Its scripts.
-    pub fn scripts(&self) -> &[Script] {
+    pub fn scripts(&self) -> &[LearnedScript] {
         &self.scripts
     }
 }
@@ -152,7 +153,7 @@ fn is_kebab(name: &str) -> bool {
 /// Checks that a learned skill has all that makes it worth having.
 ///
 /// # Errors
-/// What is missing, in words.
+/// The missing parts, in words.
 pub fn check_learned(text: &str) -> Result<(), String> {
     let manifest = parse_manifest(text).map_err(|error| error.to_string())?;
     if let Some(kind) = has_secret(text) {
@@ -174,7 +175,7 @@ pub fn check_learned(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What stands below a heading.
+/// The text below a heading.
 fn section(body: &str, title: &str) -> Option<String> {
     let mut lines = body.lines().skip_while(|line| heading(line) != Some(title));
     lines.next()?;
@@ -191,7 +192,7 @@ fn is_item(line: &str) -> bool {
         || line.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
-/// What a text shows as code: the lines of blocks, and what stands between back-ticks.
+/// The code in a text: the lines of blocks, and the spans between back-ticks.
 fn code_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut is_block = false;
@@ -209,7 +210,7 @@ fn code_in(text: &str) -> Vec<String> {
     found
 }
 
-/// What stands between runs of back-ticks of the same length.
+/// The spans between runs of back-ticks of the same length.
 fn spans(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -265,7 +266,8 @@ mod tests {
     fn secrets_are_replaced_or_refused() {
         let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
         let text = WHOLE.replace("make dist", &format!("GH_TOKEN={secret} make dist"));
-        let script = Script::parse("up.sh", &format!("# usage: up.sh\nexport T={secret}\n")).expect("one");
+        let script =
+            LearnedScript::parse("up.sh", &format!("# usage: up.sh\nexport T={secret}\n")).expect("one");
         let learned = LearnedSkill::parse(&text, vec![script]).expect("whole");
         for text in [learned.text(), learned.scripts()[0].text(), &learned.commands()[0]] {
             assert!(!text.contains(&secret) && text.contains("[REDACTED]"), "{text}");
@@ -275,7 +277,10 @@ mod tests {
 
     #[track_caller]
     fn check_script(name: &str, text: &str, expected: Option<&str>) {
-        assert_eq!(Script::parse(name, text).ok().map(|script| script.name), expected.map(str::to_string));
+        assert_eq!(
+            LearnedScript::parse(name, text).ok().map(|script| script.name),
+            expected.map(str::to_string)
+        );
     }
 
     #[test]
@@ -288,7 +293,7 @@ mod tests {
             check_script(name, "usage", None);
         }
         check_script("up.sh", "echo", None);
-        let twice = vec![Script::parse("a.sh", "usage").unwrap(); 2];
+        let twice = vec![LearnedScript::parse("a.sh", "usage").unwrap(); 2];
         assert!(LearnedSkill::parse(WHOLE, twice).unwrap_err().contains("two scripts"));
     }
 

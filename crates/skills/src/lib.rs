@@ -32,12 +32,12 @@
 mod activate;
 mod catalog;
 mod commands;
+mod data;
 mod digest;
 mod discover;
 mod draft;
 mod error;
 mod extraction_lock;
-mod front_matter;
 mod inbox;
 mod index;
 mod install;
@@ -52,12 +52,12 @@ mod state;
 
 pub use activate::{Activation, load_activation};
 pub use catalog::{ACTIVATE_TOOL, SKILL_GUIDANCE, render_catalog};
-pub use digest::{Deed, Ending, Purpose, SessionDigest, Step};
+pub use digest::{DeedEnding, DeedPurpose, DigestStep, SessionDeed, SessionDigest};
 pub use discover::{
     BUILTIN, Location, OverriddenSkill, RefusedSkill, Skill, SkillFolder, SkillPlaces, SkillSettings,
     SkillTier, Skills, load_skills,
 };
-pub use draft::{DRAFT_MARK, Draft, write_drafts};
+pub use draft::{DRAFT_MARK, SkillDraft, write_drafts};
 pub use error::SkillError;
 pub use extraction_lock::{Claimant, ExtractionLock, ProcessState};
 pub use inbox::{
@@ -70,8 +70,8 @@ pub use install::{
     run_uninstall,
 };
 pub use known::{render_candidates, render_known_skills};
-pub use learned::{LearnedSkill, Script, check_learned};
+pub use learned::{LearnedScript, LearnedSkill, check_learned};
 pub use manifest::{Manifest, ManifestError, SkillName, parse_manifest, render_manifest};
-pub use mining::{Candidate, Evidence, FEWEST_SESSIONS, Finding, Remedy, mine};
+pub use mining::{FEWEST_SESSIONS, MinedPattern, PatternEvidence, Remedy, SkillCandidate, mine};
 pub use patch::{FilePatch, Patch, PatchTargets, PlannedWrite, parse_patch, plan_patch};
 pub use state::{ExtractionRun, ExtractionState};

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
-use crate::front_matter;
+use longhaul_workspace::{FrontMatter, FrontMatterError, FrontMatterField, FrontMatterValue};
 
 /// The name of a skill. It is never empty, never a path, and has no control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SkillName(String);
+
+/// Front matter of more bytes is none.
+const LONGEST_FRONT_MATTER: usize = 64 * 1024;
 
 /// The most characters that a name has.
 const LONGEST_NAME: usize = 128;
@@ -39,12 +42,12 @@ impl SkillName {
         &self.0
     }
 
-    /// Whether this is the name that somebody means, who need not care for capitals.
+    /// True if this is the name that somebody means, who need not care for capitals.
     pub fn is_meant_by(&self, given: &str) -> bool {
         self.key() == given.trim().to_lowercase()
     }
 
-    /// What two names share that are the same but for capitals.
+    /// The key that two names share if they differ only in capitals.
     pub(crate) fn key(&self) -> String {
         self.0.to_lowercase()
     }
@@ -56,7 +59,7 @@ impl fmt::Display for SkillName {
     }
 }
 
-/// What a SKILL.md says.
+/// A SKILL.md, parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// The name of the skill.
@@ -67,7 +70,7 @@ pub struct Manifest {
     pub body: String,
 }
 
-/// Why a text is no SKILL.md.
+/// The reason why a text is no SKILL.md.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
     /// It begins with something else.
@@ -88,11 +91,20 @@ pub enum ManifestError {
     /// The name cannot be one.
     #[error("{written:?} is no name for a skill: {reason}")]
     NoName {
-        /// What is written.
+        /// The text as it is written.
         written: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
+}
+
+impl From<FrontMatterError> for ManifestError {
+    fn from(error: FrontMatterError) -> Self {
+        match error {
+            FrontMatterError::Missing => Self::NoFrontMatter,
+            FrontMatterError::Unclosed => Self::Unclosed,
+        }
+    }
 }
 
 /// Reads a SKILL.md. Its front matter need not be valid YAML, as long as a name and a description can be made out.
@@ -109,13 +121,31 @@ pub enum ManifestError {
 /// # Ok::<(), longhaul_skills::ManifestError>(())
 /// ```
 pub fn parse_manifest(text: &str) -> Result<Manifest, ManifestError> {
-    let (front, body) = front_matter::split(text)?;
-    let fields = front_matter::read(front);
+    let front = FrontMatter::parse(text)?;
+    if front.source.len() > LONGEST_FRONT_MATTER {
+        return Err(ManifestError::TooLong);
+    }
     let missing = |key| ManifestError::Missing { key };
-    let name = fields.name.filter(|name| !name.trim().is_empty()).ok_or(missing("name"))?;
-    let description = fields.description.map(|text| one_line(&text)).filter(|text| !text.is_empty());
-    let (name, description) = (SkillName::parse(&name)?, description.ok_or(missing("description"))?);
-    Ok(Manifest { name, description, body: body.trim().to_string() })
+    let name = find_text(&front, "name").ok_or(missing("name"))?;
+    let description = find_text(&front, "description").ok_or(missing("description"));
+    let (name, description) = (SkillName::parse(name)?, one_line(description?));
+    Ok(Manifest { name, description, body: front.body.trim().to_string() })
+}
+
+/// The first text that is not empty under this key: of the outermost keys, else of those below others.
+fn find_text<'f>(front: &'f FrontMatter<'_>, key: &str) -> Option<&'f str> {
+    fn among<'f>(fields: &'f [FrontMatterField], key: &str, is_yaml: bool) -> Option<&'f str> {
+        let own = fields.iter().filter(|field| field.key == key).map(|field| match &field.value {
+            Ok(FrontMatterValue::Text(text)) if is_yaml => text,
+            _ => &field.written,
+        });
+        let below = fields.iter().filter_map(|field| match &field.value {
+            Ok(FrontMatterValue::Mapping(inner)) => among(inner, key, is_yaml),
+            _ => None,
+        });
+        own.map(String::as_str).chain(below).find(|text| !one_line(text).is_empty())
+    }
+    among(&front.fields, key, front.is_yaml)
 }
 
 /// Writes a SKILL.md that reads back as it is.
@@ -164,6 +194,53 @@ mod tests {
     }
 
     #[track_caller]
+    fn check(front: &str, name: Option<&str>, description: Option<&str>) {
+        let text = format!("---\n{front}\n---\n");
+        let front = FrontMatter::parse(&text).expect("front matter");
+        assert_eq!(
+            (find_text(&front, "name"), find_text(&front, "description")),
+            (name, description),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn yaml_is_read() {
+        check("name: notes\ndescription: Takes notes.\n", Some("notes"), Some("Takes notes."));
+        check("name: 'a b'\ndescription: \"x: y # z\"\n", Some("a b"), Some("x: y # z"));
+        check("description: >-\n  Folded\n  text.\nname: n\n", Some("n"), Some("Folded text."));
+        check(
+            "metadata:\n  name: inner\n  tags: [a, b]\nname: n # why\ndescription: d",
+            Some("n"),
+            Some("d"),
+        );
+        check("? [name]\n: x\nname: n\ndescription: d", Some("n"), Some("d"));
+        check("a: &x y\nb: *x\nname: n\ndescription: d", Some("n"), Some("d"));
+        check("{name: n, description: d}", Some("n"), Some("d"));
+        check("skill:\n  name: n\n  description: [a, b]", Some("n"), Some("[a, b]"));
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_read_by_lines() {
+        check("name:notes\ndescription:Use: when it rains\n", Some("notes"), Some("Use: when it rains"));
+        check(
+            "name: n\ndescription: Use when: a: b\n  and more\n\nx: y",
+            Some("n"),
+            Some("Use when: a: b and more"),
+        );
+        check("  name: n\n description: \"a\" or: b", Some("n"), Some("\"a\" or: b"));
+        check("\tname: n\ndescription: |\n\tblock: x: y\n", Some("n"), Some("block: x: y"));
+        check("name: n\ndescription: Use: for #1, see #2", Some("n"), Some("Use: for #1, see #2"));
+        check("name: 12\ndescription: true", Some("12"), Some("true"));
+        check("name: a\nname: b\ndescription: d", Some("a"), Some("d"));
+        check("name: n\ndescription: \"open", Some("n"), Some("\"open"));
+        check("name: n\ndescription:\n", Some("n"), None);
+        check("names: n\n", None, None);
+        check("- name\n", None, None);
+        check("", None, None);
+    }
+
+    #[track_caller]
     fn check_refused(text: &str, sentence: &str) {
         assert_eq!(parse_manifest(text).unwrap_err().to_string(), sentence);
     }
@@ -172,6 +249,10 @@ mod tests {
     fn what_is_missing_is_said() {
         check_refused("# Notes", "it has no front matter: its first line is not ---");
         check_refused("---\nname: x\n", "its front matter never ends: there is no second line ---");
+        check_refused(
+            &format!("---\n{}\n---\n", "x".repeat(LONGEST_FRONT_MATTER)),
+            "its front matter is longer than 64 KiB",
+        );
         check_refused("---\ndescription: d\n---\n", r#""name" is missing in its front matter"#);
         check_refused(
             "---\nname: n\ndescription: ' '\n---\n",

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use longhaul_conversation::{SNAPSHOT_TAG, replace_bytes, tag_places};
+use longhaul_conversation::{SNAPSHOT_TAG, neutralise_tags};
 
 /// The tags that we put around skills and evidence.
 const TAGS: [&str; 6] = [
@@ -16,11 +16,7 @@ const TAGS: [&str; 6] = [
 
 /// The same text, in which nothing looks like one of our tags.
 pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
-    let places: Vec<(usize, &str)> = tag_places(text, &TAGS).map(|at| (at, "&lt;")).collect();
-    match places.as_slice() {
-        [] => Cow::Borrowed(text),
-        places => Cow::Owned(replace_bytes(text, places)),
-    }
+    neutralise_tags(text, &TAGS)
 }
 
 /// A text on one line, between tags.

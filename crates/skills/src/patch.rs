@@ -22,7 +22,7 @@ const CONTEXT: usize = 3;
 pub struct Patch {
     /// The changes, one for each file and block of the diff, in order.
     pub files: Vec<FilePatch>,
-    /// What was odd and did not matter.
+    /// Oddities that did not matter.
     pub warnings: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct Patch {
 pub struct FilePatch {
     /// The file.
     pub target: PathBuf,
-    /// Whether the file is made.
+    /// True if the file is new.
     pub is_new: bool,
     hunks: Vec<Hunk>,
 }
@@ -44,7 +44,7 @@ struct Hunk {
     new: Vec<String>,
 }
 
-/// Where a patch may write.
+/// The files that a patch may write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatchTargets {
     /// The notes directly in this folder: Markdown files whose names do not begin with a dot.
@@ -60,14 +60,14 @@ pub enum PatchTargets {
     },
 }
 
-/// What a patch makes of a file.
+/// The change that a patch makes to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedWrite {
     /// The file.
     pub path: PathBuf,
-    /// What it holds; nothing if it does not exist.
+    /// The present contents; `None` if it does not exist.
     pub before: Option<String>,
-    /// What it would hold.
+    /// The new contents.
     pub after: String,
 }
 
@@ -188,7 +188,7 @@ fn path_of(written: &str, prefix: &str, warnings: &mut Vec<String>) -> PathBuf {
     }
 }
 
-/// Where a hunk begins and how many lines it has, before and after.
+/// The first line and the number of lines of a hunk, before and after.
 fn parse_header(header: &str) -> Option<((usize, usize), (usize, usize))> {
     let (ranges, _) = header.split_once(" @@").or_else(|| Some((header.strip_suffix("@@")?, "")))?;
     let (old, new) = ranges.trim().split_once(' ')?;
@@ -257,7 +257,7 @@ pub(crate) fn plan_onto(
     Ok(writes)
 }
 
-/// Whether a skill stays one, under its name.
+/// Checks that a skill stays one, under its name.
 fn check_skill(write: &PlannedWrite) -> Result<(), SkillError> {
     if write.path.file_name().is_none_or(|name| name != SKILL_FILE) {
         return Ok(());
@@ -324,7 +324,7 @@ fn check_target(target: &Path, targets: &PatchTargets) -> Result<PathBuf, SkillE
     if is_allowed { Ok(real) } else { Err(outside()) }
 }
 
-/// Whether a path is in the folder of a skill that is there, in this folder of skills.
+/// True if a path is in the folder of a skill that is there, in this folder of skills.
 fn is_in_skill(path: &Path, root: &Path) -> bool {
     let Some(root) = real_path(root) else { return false };
     let Ok(inside) = path.strip_prefix(&root) else { return false };
@@ -347,7 +347,7 @@ fn real_path(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// What a file holds; nothing if it does not exist.
+/// The contents of a file; `None` if it does not exist.
 pub(crate) fn read_target(path: &Path) -> Result<Option<String>, SkillError> {
     match read_text(path) {
         Ok(Ok(text)) => Ok(Some(text)),
@@ -373,7 +373,7 @@ fn apply(lines: &[&str], hunks: &[Hunk], text: &str) -> Option<String> {
     Some(made.iter().map(|line| format!("{}{end}", line.trim_end_matches('\r'))).collect())
 }
 
-/// Where the old lines of a hunk are, as near as can be to where they should be, and not before `from`.
+/// The place of the old lines of a hunk, as near as can be to where they should be, and not before `from`.
 fn find(lines: &[&str], hunk: &Hunk, from: usize) -> Option<usize> {
     // A hunk without old lines applies behind the line that it names.
     let wanted = if hunk.old.is_empty() { hunk.start } else { hunk.start.saturating_sub(1) };
@@ -386,7 +386,7 @@ fn find(lines: &[&str], hunk: &Hunk, from: usize) -> Option<usize> {
     (from..=last).filter(fits).min_by_key(|at| at.abs_diff(wanted))
 }
 
-/// Whether the new lines of every hunk are there.
+/// True if the new lines of every hunk are there.
 fn is_applied(lines: &[&str], hunks: &[Hunk]) -> bool {
     hunks.iter().all(|hunk| {
         !hunk.new.is_empty()

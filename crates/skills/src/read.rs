@@ -9,7 +9,7 @@ use crate::{Manifest, ManifestError, SkillError, parse_manifest};
 /// A SKILL.md may be so long.
 const LONGEST: u64 = 1024 * 1024;
 
-/// What a SKILL.md turned out to be.
+/// The result of reading a SKILL.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SkillFile {
     /// A skill.
@@ -18,7 +18,7 @@ pub(crate) enum SkillFile {
     Broken(ManifestError),
     /// No text, told as the end of a sentence.
     None {
-        /// What it is.
+        /// The reason.
         reason: String,
     },
 }

@@ -30,9 +30,9 @@ pub struct ExtractionRun<'a> {
     pub skills: &'a [String],
     /// The patches to memory that it wrote.
     pub memory: &'a [String],
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
-    /// How often a model was asked and why it stopped, where one was.
+    /// The number of model calls and the reason why it stopped, where a model was used.
     pub by_model: Option<(u32, &'a str)>,
 }
 
@@ -88,7 +88,7 @@ impl ExtractionState {
         self.runs().filter_map(|run| time(run.get("runAt")?)).max()
     }
 
-    /// Whether a session was read as it is now.
+    /// True if a session was read as it is now.
     pub(crate) fn is_processed(&self, id: &str, updated: Timestamp) -> bool {
         self.runs().any(|run| match run.get("processedSessions") {
             Some(processed) => has_version(processed, id, updated),
@@ -101,7 +101,7 @@ impl ExtractionState {
         })
     }
 
-    /// How often a session was tried as it is now.
+    /// The number of tries of a session as it is now.
     pub(crate) fn attempts(&self, id: &str, updated: Timestamp) -> usize {
         let tried = self.runs().filter_map(|run| run.get("candidateSessions"));
         tried.filter(|tried| has_version(tried, id, updated)).count()

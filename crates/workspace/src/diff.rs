@@ -1,4 +1,4 @@
-//! What a change to a text looks like, before it is made.
+//! Unified diffs, to show a change before it is made.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 /// After this the rest is shown as removed and added instead of compared: some texts would take minutes.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How many unchanged lines are shown around a change.
+/// The number of unchanged lines around a change.
 const AROUND: usize = 3;
 
 /// A change, and how large it is.
@@ -15,9 +15,9 @@ const AROUND: usize = 3;
 pub struct Diff {
     /// As a unified diff; empty if nothing changes.
     pub text: String,
-    /// How many lines it adds.
+    /// The number of added lines.
     pub added: usize,
-    /// How many lines it takes out.
+    /// The number of removed lines.
     pub removed: usize,
 }
 

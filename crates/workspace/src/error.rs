@@ -1,11 +1,11 @@
-//! What can go wrong with files, divided by what a caller can do about it.
+//! The error of the crate: variants are divided by what a caller can do.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::Holder;
 
-/// Why something about the home, a project or the trust rules could not be done.
+/// An error of the home, a project, the trust rules or a file.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// The environment names no home. The user sets `LONGHAUL_HOME`.
@@ -14,7 +14,7 @@ pub enum WorkspaceError {
     /// A path must begin at the root. The caller completes it or tells the user.
     #[error("{what} is {}, which is not an absolute path", path.display())]
     NotAbsolute {
-        /// What the path stands for, such as the name of a variable.
+        /// The name of what the path stands for, such as a variable.
         what: &'static str,
         /// The path as it was given.
         path: PathBuf,
@@ -34,27 +34,27 @@ pub enum WorkspaceError {
     /// The place may not be written. The caller goes on without saving, or the user changes the permissions.
     #[error("could not write {}", path.display())]
     ReadOnly {
-        /// What may not be written.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
     /// The place may not be read. Nothing is ever written over what could not be read.
     #[error("could not read {}", path.display())]
     Unreadable {
-        /// What may not be read.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
     /// There is no room. The user frees some; what was there before is whole.
     #[error("could not write {}: the disk is full", path.display())]
     DiskFull {
-        /// What did not fit.
+        /// The file that did not fit.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
@@ -63,7 +63,7 @@ pub enum WorkspaceError {
     Locked {
         /// The file that the lock protects.
         path: PathBuf,
-        /// Who has it, as far as known.
+        /// The holder, as far as known.
         holder: Option<Holder>,
     },
     /// A file that users edit has mistakes. The user mends it; it is left as it is.
@@ -77,19 +77,19 @@ pub enum WorkspaceError {
     /// A project cannot take over the id of another one.
     #[error("could not move the project {}: {reason}", from.display())]
     NotMoved {
-        /// Where the project was.
+        /// The former folder of the project.
         from: PathBuf,
-        /// What speaks against it.
+        /// The reason.
         reason: &'static str,
     },
     /// Anything else that the system reports.
     #[error("could not {act} {}", path.display())]
     Failed {
-        /// What was tried, as a verb.
+        /// The act that was tried, as a verb.
         act: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
@@ -117,7 +117,7 @@ impl WorkspaceError {
         }
     }
 
-    /// Whether nothing is wrong but that nothing can be saved, so that a caller can do without.
+    /// True if nothing is wrong but that nothing can be saved, so that a caller can do without.
     pub fn is_about_saving(&self) -> bool {
         matches!(self, Self::ReadOnly { .. } | Self::DiskFull { .. })
     }

@@ -1,4 +1,4 @@
-//! Where everything is kept: the home of a user, a project's part of it, and a workspace's own folder.
+//! The layout on disk: the home of a user, a project's part of it, and a workspace's own folder.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::{ProjectId, SafeName, WorkspaceError};
 /// The folder that both a user's and a workspace's files are in.
 const FOLDER: &str = ".gemini";
 
-/// What the environment says about files and trust. This crate reads no environment: the program fills it in.
+/// Environment variables about files and trust. This crate reads no environment: the program fills it in.
 ///
 /// Empty values count as not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Home {
         Ok(Self { root, named_by, user_home: set(user_home).map(Path::to_path_buf), trusted_folders })
     }
 
-    /// Who named the home: a variable, or `the user's folder`.
+    /// The origin of the home's path: a variable, or `the user's folder`.
     pub fn named_by(&self) -> &'static str {
         self.named_by
     }
@@ -105,7 +105,7 @@ impl Home {
         &self.trusted_folders
     }
 
-    /// What trusted folders held when they were trusted, see [`crate::TrustedContents`].
+    /// The contents of trusted folders when they were trusted, see [`crate::TrustedContents`].
     pub fn trusted_contents(&self) -> PathBuf {
         self.root.join("longhaul").join("trusted_contents.json")
     }
@@ -130,7 +130,7 @@ impl Home {
         self.policies().join("auto-saved.toml")
     }
 
-    /// What the policies of workspaces looked like when they were accepted.
+    /// Fingerprints of the workspace policies that were accepted.
     pub fn policy_integrity(&self) -> PathBuf {
         self.root.join("policy_integrity.json")
     }
@@ -175,7 +175,7 @@ impl Home {
         ProjectHome { root: self.tmp().join(id.as_str()), history: self.history().join(id.as_str()) }
     }
 
-    /// Whether this workspace's own folder is the home, by whatever links: then its files count once, as the user's.
+    /// True if this workspace's own folder is the home, by whatever links: then its files count once, as the user's.
     pub fn is_folder_of(&self, workspace: &WorkspaceFolder) -> bool {
         is_same_folder(&self.root, &workspace.root)
     }
@@ -269,7 +269,7 @@ impl ProjectHome {
         self.memory().join("MEMORY.md")
     }
 
-    /// Where the private memory was before, under the name of the context files.
+    /// The former place of the private memory, under the name of the context files.
     pub fn older_private_memory(&self, name: &SafeName) -> PathBuf {
         self.memory().join(name)
     }

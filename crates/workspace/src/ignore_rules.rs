@@ -1,4 +1,4 @@
-//! What ignore files hide, as Git understands them.
+//! Ignore rules, as Git understands them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 /// Which ignore files count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignoring {
-    /// Whether `.gitignore` and `.git/info/exclude` do.
+    /// True if `.gitignore` and `.git/info/exclude` count.
     pub git: bool,
-    /// Whether `.geminiignore` does.
+    /// True if `.geminiignore` counts.
     pub gemini: bool,
     /// More files of the same kind, the strongest first; relative to the project's root.
     pub custom: Vec<PathBuf>,
@@ -24,7 +24,7 @@ impl Default for Ignoring {
     }
 }
 
-/// What hides a path.
+/// The rule that hides a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HiddenBy {
     /// A line of an ignore file.
@@ -47,16 +47,16 @@ pub struct IgnoreRules {
     stated: Vec<Gitignore>,
     /// Git's rules above the root's own `.gitignore`, if Git counts.
     git: Option<Gitignore>,
-    /// What is wrong with single lines.
+    /// Problems of single lines.
     pub problems: Vec<String>,
 }
 
 /// The `.gitignore` files that hold in a folder, the nearest first.
 #[derive(Clone, Debug, Default)]
-pub struct GitChain(Option<Arc<Link>>);
+pub struct GitChain(Option<Arc<ChainLink>>);
 
 #[derive(Debug)]
-struct Link {
+struct ChainLink {
     rules: Gitignore,
     above: GitChain,
 }
@@ -90,7 +90,7 @@ impl IgnoreRules {
         Self { root: root.to_path_buf(), stated, git, problems }
     }
 
-    /// What hides the path, or a folder above it.
+    /// The rule that hides the path, or a folder above it.
     pub fn hidden_by(&self, path: &Path, is_folder: bool) -> Option<HiddenBy> {
         let inside = path.strip_prefix(&self.root).ok()?;
         let mut here = self.root.clone();
@@ -107,7 +107,7 @@ impl IgnoreRules {
         None
     }
 
-    /// What hides an entry of a folder that is not hidden; `chain` is that of the folder.
+    /// The rule that hides an entry of a folder that is not hidden; `chain` is that of the folder.
     pub fn entry_hidden_by(&self, path: &Path, is_folder: bool, chain: &GitChain) -> Option<HiddenBy> {
         for rules in &self.stated {
             // A file may hold for another folder than the one that the path is in.
@@ -149,12 +149,14 @@ impl IgnoreRules {
         let mut builder = GitignoreBuilder::new(folder);
         builder.add(&file);
         match builder.build() {
-            Ok(rules) if !rules.is_empty() => GitChain(Some(Arc::new(Link { rules, above: above.clone() }))),
+            Ok(rules) if !rules.is_empty() => {
+                GitChain(Some(Arc::new(ChainLink { rules, above: above.clone() })))
+            }
             _ => above.clone(),
         }
     }
 
-    /// Whether nothing is ever hidden.
+    /// True if nothing is ever hidden.
     pub fn hides_nothing(&self) -> bool {
         self.stated.is_empty() && self.git.is_none()
     }

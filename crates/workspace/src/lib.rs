@@ -1,4 +1,4 @@
-//! Where Longhaul keeps things, whose they are, and how they get there safely.
+//! Home layout, project identity, trust, locks and safe writes.
 //!
 //! - [`Home`] knows the place of every file, from an [`Environment`] that the program passes in;
 //! - [`Projects`] gives every project a short [`ProjectId`] that survives lost registries and races;
@@ -8,6 +8,8 @@
 //! - [`IgnoreRules`] say what `.gitignore`, `.geminiignore` and their like hide, and which line does;
 //! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
 //!   reader finds the old or the new contents and never half of them;
+//! - [`FrontMatter`] reads the head of a Markdown file, where skills and sub-agents are described;
+//! - [`JsoncDocument`] edits JSON with comments so that the comments stay, and [`parse_jsonc`] reads it with lines;
 //! - [`unified_diff`] shows what a change to a file would be before it is made;
 //! - [`CommandLine`] starts a shell as a [`Process`], which leads a group of its own and is ended together with it.
 //!
@@ -35,6 +37,8 @@
 
 mod diff;
 mod error;
+mod front_matter;
+mod holder;
 mod home;
 mod ignore_rules;
 mod jsonc;
@@ -54,16 +58,21 @@ mod write;
 
 pub use diff::{Diff, unified_diff};
 pub use error::WorkspaceError;
+pub use front_matter::{FrontMatter, FrontMatterError, FrontMatterField, FrontMatterValue, MalformedValue};
+pub use holder::Holder;
 pub use home::{Environment, Home, ProjectHome, WorkspaceFolder, canonical_workspace, system_folder};
 pub use ignore_rules::{GitChain, HiddenBy, IgnoreRules, Ignoring};
-pub use jsonc::{Unclosed, blank_comments};
+pub use jsonc::{
+    JsoncContent, JsoncDocument, JsoncError, JsoncFault, JsoncNode, NewKey, Unclosed, blank_comments,
+    parse_jsonc,
+};
 pub use limits::{check_descriptors, check_threads, is_out_of_descriptors};
-pub use lock::{Holder, Lock, Patience};
+pub use lock::{Lock, Patience};
 pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
 pub use open::open_without_links;
-pub use process::{CommandLine, Ended, Process};
-pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
+pub use process::{CommandLine, Process, ProcessEnd};
+pub use project_id::{IdOrigin, LookUp, Note, ProjectId, ProjectIdentity, Projects, project_hash};
 pub use protected::{ProtectedFile, ProtectedFiles, ProtectedKind};
 pub use staged::{
     STAGED_PREFIX, StagedFolder, find_strays, is_abandoned, is_staged_name, remove_strays, staged_file,

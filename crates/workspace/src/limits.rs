@@ -23,7 +23,7 @@ pub fn check_descriptors() -> io::Result<()> {
     (0..PIPES).map(|_| io::pipe()).collect::<io::Result<Vec<_>>>().map(drop)
 }
 
-/// Whether an error says that too many files are open, by this process or by all.
+/// True if an error says that too many files are open, by this process or by all.
 pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     #[cfg(unix)]
     {

@@ -1,6 +1,5 @@
 //! Lets one process at a time work on a file.
 
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -8,15 +7,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::WorkspaceError;
+use crate::holder::Holder;
 use crate::write::{create_private_folder, folder_of, follow_link};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
-/// How much of a lock file is read to learn who holds it.
+/// The most bytes that are read of a lock file to learn its holder.
 const HOLDER_LIMIT: u64 = 4096;
 
-/// How long to wait for a lock.
+/// The time to wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// Not at all.
@@ -35,13 +35,13 @@ impl Default for Patience {
 
 /// Waiting for something, in pauses that grow until patience ends.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct LockWait {
     patience: Patience,
     started: Instant,
     next_pause: Duration,
 }
 
-impl Waiting {
+impl LockWait {
     pub(crate) fn new(patience: Patience) -> Self {
         Self { patience, started: Instant::now(), next_pause: SHORTEST_PAUSE }
     }
@@ -55,29 +55,6 @@ impl Waiting {
         thread::sleep(self.next_pause.min(left));
         self.next_pause = (self.next_pause * 2).min(LONGEST_PAUSE);
         !left.is_zero()
-    }
-}
-
-/// Who holds a lock, for messages only: it may have been released since.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// The number of the process.
-    pub process: u32,
-    /// What it does, in its own words.
-    pub purpose: String,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} holds it", self.process)?;
-        if self.purpose.is_empty() { Ok(()) } else { write!(f, " ({})", self.purpose) }
-    }
-}
-
-impl Holder {
-    fn parse(text: &str) -> Option<Self> {
-        let (process, purpose) = text.split_once(' ')?;
-        Some(Self { process: process.parse().ok()?, purpose: purpose.to_owned() })
     }
 }
 
@@ -101,10 +78,14 @@ impl Lock {
     /// # Errors
     /// [`WorkspaceError::Locked`] when `patience` ends, or what prevents a lock file from being made.
     pub fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
-        Self::acquire(path, purpose, &mut Waiting::new(patience))
+        Self::acquire(path, purpose, &mut LockWait::new(patience))
     }
 
-    pub(crate) fn acquire(path: &Path, purpose: &str, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
+    pub(crate) fn acquire(
+        path: &Path,
+        purpose: &str,
+        waiting: &mut LockWait,
+    ) -> Result<Self, WorkspaceError> {
         let place = lock_path(path)?;
         create_private_folder(folder_of(&place))?;
         let mut file = open(&place).map_err(|cause| WorkspaceError::writing(&place, cause))?;
@@ -143,7 +124,7 @@ impl Lock {
         let _ = self.file.write_all(note.as_bytes());
     }
 
-    /// What the holder before us noted, if it was killed.
+    /// The note of the holder before us, if it was killed.
     pub(crate) fn found_note(&self) -> Option<&str> {
         self.note.as_deref()
     }
@@ -157,7 +138,7 @@ impl Drop for Lock {
     }
 }
 
-/// Where the lock of `path` is: beside the file that a link leads to, so that both names have one lock.
+/// The lock file of `path`: beside the file that a link leads to, so that both names have one lock.
 fn lock_path(path: &Path) -> Result<PathBuf, WorkspaceError> {
     let path = follow_link(path)?;
     let mut name = std::ffi::OsString::from(".");
@@ -174,7 +155,7 @@ fn open(place: &Path) -> std::io::Result<File> {
     options.open(place)
 }
 
-/// Who holds the lock of this lock file; `None` if nobody does. The file is not changed.
+/// The holder of the lock of this lock file; `None` if nobody holds it. The file is not changed.
 pub(crate) fn holder_of(place: &Path) -> Option<Option<Holder>> {
     let mut file = File::open(place).ok()?;
     // Readers may share a lock among themselves, so that two who only look never see each other.
@@ -184,7 +165,7 @@ pub(crate) fn holder_of(place: &Path) -> Option<Option<Holder>> {
     }
 }
 
-/// Who signed the lock file. Where locks also forbid reading, as on Windows, nobody knows.
+/// The holder that signed the lock file. Unknown where locks also forbid reading, as on Windows.
 fn read_holder(file: &mut File) -> Option<Holder> {
     Holder::parse(read_text(file)?.lines().next()?)
 }
@@ -271,15 +252,5 @@ mod tests {
         std::os::unix::fs::symlink("target", &link).expect("linked");
         let _held = Lock::beside(&link, "", Patience::None).expect("locked");
         Lock::beside(&target, "", Patience::None).expect_err("held");
-    }
-
-    #[test]
-    fn holders_are_read_with_care() {
-        let parse = |text| Holder::parse(text).map(|holder| holder.to_string());
-        assert_eq!(parse("12 compacting").as_deref(), Some("process 12 holds it (compacting)"));
-        assert_eq!(parse("12 ").as_deref(), Some("process 12 holds it"));
-        for text in ["", "12", "x y", "-1 y"] {
-            assert_eq!(parse(text), None, "{text:?}");
-        }
     }
 }

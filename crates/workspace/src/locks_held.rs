@@ -5,25 +5,25 @@ use std::path::{Path, PathBuf};
 
 use crate::Holder;
 use crate::lock::holder_of;
-use crate::shared_lock::{STALE_AFTER, modified};
+use crate::shared_lock::{STALE_AFTER, is_own, modified};
 
 /// A file that somebody works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldLock {
     /// The file.
     pub path: PathBuf,
-    /// Who works on it.
+    /// The holder of the lock.
     pub by: LockedBy,
 }
 
-/// Who works on a file.
+/// The holder of a lock on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockedBy {
     /// A process of Longhaul; where the system does not let us read the lock file, nobody knows which.
     Longhaul(Option<Holder>),
     /// Gemini CLI, which makes a folder beside the file.
     GeminiCli,
-    /// Nobody any more: Gemini CLI was killed and left its folder, which the next who needs the file removes.
+    /// Nobody any more: a process was killed and left its folder, which the next who needs the file removes.
     LeftBehind,
 }
 
@@ -31,7 +31,8 @@ pub enum LockedBy {
 pub fn held_locks(folder: &Path) -> Vec<HeldLock> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut held: Vec<HeldLock> = entries.filter_map(|entry| held_lock(&entry.path())).collect();
-    held.sort_by(|one, other| one.path.cmp(&other.path));
+    let by_name = |lock: &HeldLock| (lock.path.clone(), !matches!(lock.by, LockedBy::Longhaul(_)));
+    held.sort_by_key(by_name);
     // Whoever locks against Gemini CLI too holds both kinds at once.
     held.dedup_by(|next, first| next.path == first.path && matches!(first.by, LockedBy::Longhaul(_)));
     held
@@ -40,7 +41,7 @@ pub fn held_locks(folder: &Path) -> Vec<HeldLock> {
 fn held_lock(place: &Path) -> Option<HeldLock> {
     let name = place.file_name()?.to_str()?.strip_suffix(".lock")?;
     if place.is_dir() {
-        let is_left = modified(place)?.elapsed().is_ok_and(|age| age > STALE_AFTER);
+        let is_left = is_own(place) || modified(place)?.elapsed().is_ok_and(|age| age > STALE_AFTER);
         let by = if is_left { LockedBy::LeftBehind } else { LockedBy::GeminiCli };
         return Some(HeldLock { path: place.with_file_name(name), by });
     }
@@ -88,6 +89,16 @@ mod tests {
         assert_eq!(names(root.path()), ["projects.json GeminiCli"]);
         let old = fs::FileTimes::new().set_modified(SystemTime::now() - Duration::from_secs(60));
         fs::File::open(&folder).expect("there").set_times(old).expect("set");
+        assert_eq!(names(root.path()), ["projects.json LeftBehind"]);
+    }
+
+    #[test]
+    fn a_folder_of_a_killed_process_is_left_behind() {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("projects.json");
+        std::mem::forget(SharedLock::beside(&path, "", Patience::None).expect("locked"));
+        // The lock of a process that is gone is gone, too.
+        fs::remove_file(root.path().join(".projects.json.lock")).expect("removed");
         assert_eq!(names(root.path()), ["projects.json LeftBehind"]);
     }
 }

@@ -11,7 +11,7 @@ pub(crate) const LONGEST_NAME: usize = 255;
 /// Names that Windows gives to devices, with which no file or folder can be called, whatever its extension.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
 
-/// Whether Windows calls a device so.
+/// True for a name that Windows gives to a device.
 pub(crate) fn is_device(name: &str) -> bool {
     let name = name.trim_end().to_ascii_lowercase();
     let numbered = name.strip_prefix("com").or(name.strip_prefix("lpt"));

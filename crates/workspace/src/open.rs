@@ -41,7 +41,7 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(File::from(opened))
 }
 
-/// Where folders cannot be held without reading them, the path is followed once more after opening.
+/// Opens a file and follows its path once more, for systems where folders cannot be held without reading them.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn open(path: &Path) -> io::Result<File> {
     if !std::fs::symlink_metadata(path)?.is_file() {

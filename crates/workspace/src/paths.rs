@@ -15,14 +15,14 @@ pub(crate) fn canonical(path: &Path) -> PathBuf {
     fold_case(found.unwrap_or(words).components().collect())
 }
 
-/// Whether both lead to one place.
+/// True if both lead to one place.
 pub(crate) fn is_same_folder(one: &Path, other: &Path) -> bool {
     canonical(one) == canonical(other)
 }
 
 /// The path without `.`, and without `..` as far as that is a matter of words.
 ///
-/// Where the path exists, links are followed before `..` is.
+/// Links of a path that exists are followed before `..` is.
 pub(crate) fn by_words(path: &Path) -> PathBuf {
     if let Some(resolved) = resolve_parents(path) {
         return resolved;
@@ -52,7 +52,7 @@ fn resolve(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// What the system answers begins with `\\?\`, which no other program writes into a file that we share with it.
+/// The path with its links followed. The system's answer begins with `\\?\`, which no other program writes into a file that we share with it.
 #[cfg(windows)]
 fn resolve(path: &Path) -> Option<PathBuf> {
     let resolved = path.canonicalize().ok()?;

@@ -21,7 +21,7 @@ const DEATH: Duration = Duration::from_secs(10);
 /// A command line to run.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandLine<'a> {
-    /// What a user would type.
+    /// The command line, as a user would type it.
     pub text: &'a str,
     /// The folder it runs in.
     pub folder: &'a Path,
@@ -63,7 +63,7 @@ impl CommandLine<'_> {
         command.process_group(0);
         connect(&mut command)?;
         let child = command.spawn()?;
-        let group = Group::of(&child);
+        let group = ProcessGroup::of(&child);
         Ok(Process { child, group })
     }
 }
@@ -72,12 +72,12 @@ impl CommandLine<'_> {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    group: Group,
+    group: ProcessGroup,
 }
 
-/// How a process ended by itself, or by whom it was ended.
+/// The end of a process: by itself, or ended by us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// With this exit code.
     Code(i32),
     /// By this signal.
@@ -99,15 +99,15 @@ impl Process {
     ///
     /// # Errors
     /// The system's.
-    pub async fn wait(&mut self) -> io::Result<Ended> {
-        self.child.wait().await.map(Ended::from)
+    pub async fn wait(&mut self) -> io::Result<ProcessEnd> {
+        self.child.wait().await.map(ProcessEnd::from)
     }
 
     /// Waits until nobody of its group is left.
     ///
     /// # Errors
     /// The system's.
-    pub async fn wait_for_group(&mut self) -> io::Result<Ended> {
+    pub async fn wait_for_group(&mut self) -> io::Result<ProcessEnd> {
         let ended = self.wait().await?;
         let mut pause = LOOK_AGAIN;
         while self.group.is_alive() {
@@ -122,7 +122,7 @@ impl Process {
         self.group.members().unwrap_or_default()
     }
 
-    /// Whether somebody of its group still runs.
+    /// True if somebody of its group still runs.
     pub fn is_alive(&self) -> bool {
         self.group.is_alive()
     }
@@ -147,7 +147,7 @@ impl Process {
     }
 }
 
-impl From<ExitStatus> for Ended {
+impl From<ExitStatus> for ProcessEnd {
     fn from(status: ExitStatus) -> Self {
         #[cfg(unix)]
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -165,13 +165,13 @@ enum Urgency {
 
 /// A process group, which dies with this value unless it is forgotten.
 #[derive(Debug)]
-struct Group {
+struct ProcessGroup {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
 }
 
 #[cfg(unix)]
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child) -> Self {
         let leader = child.id().and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?));
         Self { leader }
@@ -195,7 +195,7 @@ impl Group {
             && self.members().is_none_or(|members| !members.is_empty())
     }
 
-    /// Who is in the group and not dead, in order, where the system lists its processes as Linux does.
+    /// The living processes of the group, in order, where the system lists its processes as Linux does.
     fn members(&self) -> Option<Vec<u32>> {
         let leader = self.leader?.as_raw_nonzero().get();
         let mut members: Vec<u32> = std::fs::read_dir("/proc")
@@ -227,7 +227,7 @@ fn living_group(stat: &str) -> Option<i32> {
 }
 
 #[cfg(not(unix))]
-impl Group {
+impl ProcessGroup {
     fn of(_child: &Child) -> Self {
         Self {}
     }
@@ -246,7 +246,7 @@ impl Group {
     fn forget(&mut self) {}
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Urgency::Forced);
     }
@@ -280,9 +280,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_ends_in_its_own_way() {
-        for (text, expected) in
-            [("exit 0", Ended::Code(0)), ("exit 7", Ended::Code(7)), ("kill -9 $$", Ended::Signal(9))]
-        {
+        for (text, expected) in [
+            ("exit 0", ProcessEnd::Code(0)),
+            ("exit 7", ProcessEnd::Code(7)),
+            ("kill -9 $$", ProcessEnd::Signal(9)),
+        ] {
             assert_eq!(start(text).wait().await.unwrap(), expected, "{text}");
         }
     }
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(process.members().len(), 2);
         process.stop(LONG).await;
         assert!(!process.is_alive());
-        assert_eq!(process.wait().await.unwrap(), Ended::Signal(15));
+        assert_eq!(process.wait().await.unwrap(), ProcessEnd::Signal(15));
     }
 
     #[tokio::test(start_paused = true)]
@@ -301,7 +303,7 @@ mod tests {
         let mut process = start_and_hear("trap '' TERM; (echo on; while :; do sleep 1; done) & wait").await;
         process.stop(Duration::from_millis(1)).await;
         process.wait_for_group().await.unwrap();
-        assert_eq!(process.wait().await.unwrap(), Ended::Signal(9));
+        assert_eq!(process.wait().await.unwrap(), ProcessEnd::Signal(9));
     }
 
     #[tokio::test(start_paused = true)]
@@ -317,7 +319,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_process_left_behind_is_known() {
         let mut process = start_and_hear("exec 3>&1; sleep 600 >/dev/null & echo on >&3").await;
-        assert_eq!(process.wait().await.unwrap(), Ended::Code(0));
+        assert_eq!(process.wait().await.unwrap(), ProcessEnd::Code(0));
         assert_eq!(process.members().len(), 1);
         process.stop(LONG).await;
         assert!(process.members().is_empty());

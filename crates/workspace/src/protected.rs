@@ -11,7 +11,7 @@ use crate::paths::canonical;
 pub struct ProtectedFile {
     /// The path, from the folder of the workspace that it is in.
     pub path: PathBuf,
-    /// What it is.
+    /// The kind of file.
     pub kind: ProtectedKind,
 }
 
@@ -263,7 +263,7 @@ fn by_words(path: &Path) -> PathBuf {
     words
 }
 
-/// Whether a place is a folder or in it, whatever the size of letters.
+/// True if a place is a folder or in it, whatever the size of letters.
 fn is_within(place: &Path, folder: &Path) -> bool {
     let mut place = place.components();
     folder.components().all(|step| {

@@ -1,21 +1,22 @@
 //! Locks files that Gemini CLI changes, too.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::lock::Waiting;
+use crate::lock::LockWait;
 use crate::write::follow_link;
 use crate::{Lock, Patience, WorkspaceError};
 
-/// Whoever works for longer renews the time of its folder, so that an older one was left by a crash.
+/// The age at which a folder counts as left by a crash: those who work for longer renew its time.
 pub(crate) const STALE_AFTER: Duration = Duration::from_secs(10);
 
 /// A [`Lock`], and besides it the kind that Gemini CLI takes on the files of the home: a folder `NAME.lock` beside
 /// `NAME`, which only one program can make.
 ///
-/// Among ourselves the system's lock counts, which needs no guessing about crashes.
+/// Among ourselves the system's lock counts, which needs no guessing about crashes: only its holder makes a folder, so that a
+/// holder who finds a folder of ours finds what was left by a process that was killed.
 #[derive(Debug)]
 pub(crate) struct SharedLock {
     // Dropped in this order: the next of us must find no folder.
@@ -26,10 +27,10 @@ pub(crate) struct SharedLock {
 impl SharedLock {
     /// Locks `path` against ourselves and Gemini CLI; see [`Lock::beside`].
     pub(crate) fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
-        let mut waiting = Waiting::new(patience);
+        let mut waiting = LockWait::new(patience);
         let mut lock = Lock::acquire(path, purpose, &mut waiting)?;
         let folder = LockFolder::acquire(path, lock.found_note(), &mut waiting)?;
-        // One of us that is killed leaves its folder, which its successor then need not wait for.
+        // Where a folder does not show whose it is, its time does.
         lock.leave_note(&folder.made.map(as_note).unwrap_or_default());
         Ok(Self { _folder: folder, _lock: lock })
     }
@@ -43,13 +44,13 @@ struct LockFolder {
 }
 
 impl LockFolder {
-    /// Makes the folder. `abandoned` is the time, as noted, of one whose holder is known to be dead.
-    fn acquire(path: &Path, abandoned: Option<&str>, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
+    /// Makes the folder, for the holder of the lock. `abandoned` is the time, as noted, of one whose maker was killed.
+    fn acquire(path: &Path, abandoned: Option<&str>, waiting: &mut LockWait) -> Result<Self, WorkspaceError> {
         let mut place = follow_link(path)?.into_os_string();
         place.push(".lock");
         let place = PathBuf::from(place);
         loop {
-            match fs::create_dir(&place) {
+            match create_own(&place) {
                 Ok(()) => {
                     let made = modified(&place);
                     return Ok(Self { place, made });
@@ -57,9 +58,11 @@ impl LockFolder {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(WorkspaceError::writing(&place, error)),
             }
-            let is_stale = modified(&place).is_some_and(|made| {
-                made.elapsed().is_ok_and(|age| age > STALE_AFTER) || abandoned == Some(as_note(made).as_str())
-            });
+            let is_stale = is_own(&place)
+                || modified(&place).is_some_and(|made| {
+                    made.elapsed().is_ok_and(|age| age > STALE_AFTER)
+                        || abandoned == Some(as_note(made).as_str())
+                });
             // One that cannot be removed is waited for like any other.
             let is_removed = is_stale && fs::remove_dir(&place).is_ok();
             if !is_removed && !waiting.pause() {
@@ -76,6 +79,32 @@ impl Drop for LockFolder {
             let _ = fs::remove_dir(&self.place);
         }
     }
+}
+
+/// The permissions of our folders, by which they are known from the moment they are there. No other program makes a folder
+/// that its owner may not write to, and removing one takes no permission of its own.
+#[cfg(unix)]
+const OWN_MODE: u32 = 0o500;
+
+fn create_own(place: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, OWN_MODE);
+    builder.create(place)
+}
+
+/// True for a folder that one of us made. Where folders have no permissions, nothing tells.
+pub(crate) fn is_own(place: &Path) -> bool {
+    #[cfg(unix)]
+    let is_own = place.symlink_metadata().is_ok_and(|found| {
+        found.is_dir() && std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o777 == OWN_MODE
+    });
+    #[cfg(not(unix))]
+    let is_own = {
+        let _ = place;
+        false
+    };
+    is_own
 }
 
 pub(crate) fn modified(place: &Path) -> Option<SystemTime> {
@@ -107,7 +136,8 @@ mod tests {
 
         /// Makes the folder of another program, as old as this.
         fn make_folder(&self, seconds: u64) {
-            fs::create_dir_all(&self.folder).expect("made");
+            let _ = fs::remove_dir(&self.folder);
+            fs::create_dir(&self.folder).expect("made");
             let time = SystemTime::now() - Duration::from_secs(seconds);
             let folder = File::open(&self.folder).expect("there");
             folder.set_times(FileTimes::new().set_modified(time)).expect("set");
@@ -176,6 +206,18 @@ mod tests {
         fixture.make_folder(1);
         fixture.lock(Patience::None).expect_err("held");
         assert!(fixture.folder.is_dir());
+    }
+
+    #[test]
+    fn one_of_us_that_was_killed_before_it_left_word_is_not_waited_for() {
+        let fixture = Fixture::new();
+        let mut waiting = LockWait::new(Patience::None);
+        let lock = Lock::acquire(&fixture.file, "", &mut waiting).expect("locked");
+        std::mem::forget(LockFolder::acquire(&fixture.file, None, &mut waiting).expect("made"));
+        drop(lock);
+        assert!(fixture.folder.is_dir());
+        drop(fixture.lock(Patience::None).expect("abandoned"));
+        assert!(!fixture.folder.exists());
     }
 
     #[test]

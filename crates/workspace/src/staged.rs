@@ -1,6 +1,6 @@
 //! Temporary files and folders: not yet, or no longer, under their own name.
 //!
-//! Whoever makes one holds a lock on it until it has its name or is gone. The system's lock ends with the process, so that
+//! Its maker holds a lock on it until it has its name or is gone. The system's lock ends with the process, so that
 //! what a killed process left behind is told from what another one is about to finish.
 
 use std::ffi::OsStr;
@@ -11,16 +11,16 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-/// How names begin of files and folders that mean nothing: temporary ones, and the store's own.
+/// The prefix of files and folders that mean nothing: temporary ones, and the store's own.
 const OWN_PREFIX: &str = ".longhaul-";
 
-/// How the names of temporary files and folders begin.
+/// The prefix of temporary files and folders.
 pub const STAGED_PREFIX: &str = ".longhaul-tmp-";
 
 /// So many random characters follow.
 const RANDOM: usize = 16;
 
-/// Where a file system knows no locks, what is older than this was left behind.
+/// The age at which a temporary file counts as left behind, on file systems without locks.
 const ABANDONED_AFTER: Duration = Duration::from_hours(1);
 
 /// So many entries of a folder are looked at, so that a write into a huge folder does not take long.
@@ -29,12 +29,12 @@ const MOST_ENTRIES: usize = 10_000;
 /// So often another name is tried where somebody took a new file for one that was left behind.
 const TRIES: u32 = 8;
 
-/// Whether a file of this name is a left-over or about to be moved, and in either case means nothing.
+/// True if a file of this name is a left-over or about to be moved, and in either case means nothing.
 pub(crate) fn is_own(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(OWN_PREFIX.as_bytes())
 }
 
-/// Whether a name is one of a temporary file or folder.
+/// True if a name is one of a temporary file or folder.
 pub fn is_staged_name(name: &OsStr) -> bool {
     let rest = name.as_encoded_bytes().strip_prefix(STAGED_PREFIX.as_bytes());
     rest.is_some_and(|rest| rest.len() == RANDOM && rest.iter().all(u8::is_ascii_alphanumeric))
@@ -43,7 +43,7 @@ pub fn is_staged_name(name: &OsStr) -> bool {
 /// A new private file in this folder, which is gone when it is dropped.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn staged_file(folder: &Path) -> io::Result<NamedTempFile> {
     staged(|builder| builder.tempfile_in(folder), |staged| staged.as_file().lock(), NamedTempFile::path)
 }
@@ -60,7 +60,7 @@ impl StagedFolder {
     /// A new private folder in this one.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn create(beside: &Path) -> io::Result<Self> {
         let make = |builder: &mut Builder<'_, '_>| {
             make_private(builder);
@@ -71,7 +71,7 @@ impl StagedFolder {
         staged(make, |staged| staged._lock.as_ref().map_or(Ok(()), File::lock), Self::path)
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -79,7 +79,7 @@ impl StagedFolder {
     /// Gives it its name.
     ///
     /// # Errors
-    /// What the system says; then it is gone.
+    /// The system's error; then it is gone.
     pub fn rename_to(self, target: &Path) -> io::Result<()> {
         fs::rename(self.path(), target)?;
         // It has another name now, and nothing is left to remove.
@@ -90,7 +90,7 @@ impl StagedFolder {
     /// Removes it with all that is in it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn remove(self) -> io::Result<()> {
         self.folder.close()
     }
@@ -172,7 +172,7 @@ impl Stray {
     }
 }
 
-/// Whether nobody is about to finish a temporary file or folder; it is locked then, for as long as the handle is open.
+/// True if nobody is about to finish a temporary file or folder; it is locked then, for as long as the handle is open.
 pub fn is_abandoned(file: &File, found: &fs::Metadata) -> bool {
     match file.try_lock() {
         Ok(()) => true,
@@ -198,7 +198,7 @@ mod tests {
         names
     }
 
-    /// What a killed process leaves: the name without the lock.
+    /// Leaves what a killed process leaves: the name without the lock.
     fn leave(folder: &Path) -> (PathBuf, PathBuf) {
         let file = staged_file(folder).expect("made").into_temp_path().keep().expect("kept");
         let StagedFolder { folder: inner, _lock } = StagedFolder::create(folder).expect("made");

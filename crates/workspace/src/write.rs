@@ -14,10 +14,10 @@ use crate::staged::{remove_strays, staged_file};
 /// As many links as systems themselves follow before they call it a loop.
 const MAX_LINKS: usize = 40;
 
-/// How often moving a file to its place is tried where another program, such as a virus scanner, has it open.
+/// The number of tries to move a file to its place while another program, such as a virus scanner, has it open.
 const MOVE_TRIES: u32 = 5;
 
-/// Whether a file was made, or was there before.
+/// The outcome of a creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Creation {
     /// The file is new and holds what was given.
@@ -41,7 +41,7 @@ pub enum Creation {
 /// was, unless only the last step failed, making sure that the folder knows its new entry.
 pub fn write_private_atomically(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
     let path = follow_link(path)?;
-    Staged::new(&path, bytes)?.synced()?.replace().and_then(|()| sync_folder(&path))
+    StagedWrite::new(&path, bytes)?.synced()?.replace().and_then(|()| sync_folder(&path))
 }
 
 /// As [`write_private_atomically`], but without waiting for the disk: for what can be made again at any time. A reader
@@ -51,7 +51,7 @@ pub fn write_private_atomically(path: &Path, bytes: &[u8]) -> Result<(), Workspa
 /// As [`write_private_atomically`].
 pub fn write_private_cache(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
     let path = follow_link(path)?;
-    Staged::new(&path, bytes)?.replace()
+    StagedWrite::new(&path, bytes)?.replace()
 }
 
 /// Makes a file with these contents unless the name is taken, even by a broken link; never one without them.
@@ -62,7 +62,7 @@ pub fn create_private_atomically(path: &Path, bytes: &[u8]) -> Result<Creation, 
     if path.symlink_metadata().is_ok() {
         return Ok(Creation::AlreadyThere);
     }
-    Staged::new(path, bytes)?.synced()?.create()
+    StagedWrite::new(path, bytes)?.synced()?.create()
 }
 
 /// Makes a folder, and those above it, that only the owner can enter. A folder that exists stays as it is.
@@ -81,7 +81,7 @@ pub fn create_private_folder(path: &Path) -> Result<(), WorkspaceError> {
     missing.into_iter().rev().try_for_each(sync_folder)
 }
 
-/// Whether a file could be made in this folder, or where it does not exist in the one above it that does. Nothing is
+/// True if a file could be made in this folder, or where it does not exist in the one above it that does. Nothing is
 /// tried: the system is only asked for permission.
 pub fn may_write_in(folder: &Path) -> bool {
     let existing = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok());
@@ -99,7 +99,7 @@ fn is_permitted(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|found| !found.permissions().readonly())
 }
 
-/// Where the bytes of `path` really are: the end of a chain of links, which need not exist.
+/// The file that holds the bytes of `path`: the end of a chain of links, which need not exist.
 pub(crate) fn follow_link(path: &Path) -> Result<PathBuf, WorkspaceError> {
     let mut end = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -118,12 +118,12 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 }
 
 /// Contents that are written, though not yet under their name.
-struct Staged<'a> {
+struct StagedWrite<'a> {
     path: &'a Path,
     file: NamedTempFile,
 }
 
-impl<'a> Staged<'a> {
+impl<'a> StagedWrite<'a> {
     fn new(path: &'a Path, bytes: &[u8]) -> Result<Self, WorkspaceError> {
         let failed = |cause| WorkspaceError::writing(path, cause);
         let existing = match fs::metadata(path) {
@@ -175,11 +175,11 @@ impl<'a> Staged<'a> {
     }
 }
 
-/// Whether a file may be replaced by another: it is a regular one, and some write permission is set. Renaming would replace
-/// one without, too, but its owner meant it.
+/// Checks that a file may be replaced by another: it is a regular one, and some write permission is set. Renaming would
+/// replace one without, too, but its owner meant it.
 ///
 /// # Errors
-/// Why not, in words.
+/// The reason, in words.
 pub fn check_replaceable(existing: &Metadata) -> io::Result<()> {
     if !existing.is_file() {
         return Err(io::Error::other("it is no regular file"));
@@ -194,7 +194,7 @@ pub fn check_replaceable(existing: &Metadata) -> io::Result<()> {
 /// (where not, the mode of group and others is cleared).
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 #[cfg(unix)]
 pub fn keep_permissions(file: &File, existing: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -215,7 +215,7 @@ pub fn keep_permissions(_file: &File, _existing: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the same act may well succeed a moment later.
+/// True if the same act may well succeed a moment later.
 fn is_passing(error: &io::Error) -> bool {
     error.kind() == ErrorKind::ResourceBusy || cfg!(windows) && error.kind() == ErrorKind::PermissionDenied
 }
@@ -381,8 +381,8 @@ mod tests {
     fn of_two_that_were_staged_one_is_created() {
         let root = folder();
         let path = root.path().join("file");
-        let first = Staged::new(&path, b"one").expect("staged");
-        let second = Staged::new(&path, b"two").expect("staged");
+        let first = StagedWrite::new(&path, b"one").expect("staged");
+        let second = StagedWrite::new(&path, b"two").expect("staged");
         assert_eq!(second.create().expect("made"), Creation::Created);
         assert_eq!(first.create().expect("kept"), Creation::AlreadyThere);
         check_contents(&path, "two");
@@ -393,12 +393,13 @@ mod tests {
         let root = folder();
         let path = root.path().join("file");
         fs::write(&path, "old").expect("written");
-        drop(Staged::new(&path, b"new").expect("staged"));
+        drop(StagedWrite::new(&path, b"new").expect("staged"));
         check_contents(&path, "old");
         check_names(root.path(), &["file"]);
 
         // A process that is killed does not even clean up; whoever writes there next does.
-        let left = Staged::new(&path, b"new").expect("staged").file.into_temp_path().keep().expect("kept");
+        let left =
+            StagedWrite::new(&path, b"new").expect("staged").file.into_temp_path().keep().expect("kept");
         check_contents(&path, "old");
         check_contents(&left, "new");
         write_private_atomically(&path, b"newer").expect("written");

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use longhaul_workspace::{
-    Environment, Found, Home, Lock, Note, Patience, Projects, WorkspaceError, write_private_atomically,
+    Environment, Home, IdOrigin, Lock, Note, Patience, Projects, WorkspaceError, write_private_atomically,
 };
 
 /// Which part a child process plays, and where.
@@ -80,11 +80,11 @@ fn child() {
         "read-only" => {
             let identify = |name| projects_in(&place).identify(&place.join(name), Patience::None);
             let known = identify("a/known").expect("identified");
-            assert_eq!((known.id.as_str(), known.found), ("known", Found::Registered));
+            assert_eq!((known.id.as_str(), known.found), ("known", IdOrigin::Registered));
             assert!(known.notes.is_empty(), "{:?}", known.notes);
             for _ in 0..2 {
                 let new = identify("b/known").expect("identified");
-                assert!(new.id.as_str().starts_with("known-") && new.found == Found::New, "{new:?}");
+                assert!(new.id.as_str().starts_with("known-") && new.found == IdOrigin::New, "{new:?}");
                 let [Note::NotSaved(WorkspaceError::ReadOnly { .. })] = new.notes.as_slice() else {
                     panic!("{:?}", new.notes)
                 };
@@ -173,9 +173,10 @@ fn killed_processes_leave_projects_sound() {
         child.kill().expect("killed");
         child.wait().expect("ended");
         let project = root.path().join(format!("round-{round}/app"));
-        let identity = projects.identify(&project, Patience::default()).expect("identified");
+        // Nobody waits for the dead.
+        let identity = projects.identify(&project, Patience::None).expect("identified");
         let again = projects.identify(&project, Patience::None).expect("identified");
-        assert_eq!((identity.id, Found::Registered), (again.id, again.found));
+        assert_eq!((identity.id, IdOrigin::Registered), (again.id, again.found));
     }
     let known = projects.list().expect("readable");
     assert_eq!(known.iter().map(|(_, id)| id).collect::<HashSet<_>>().len(), known.len());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use longhaul_conversation::{Timestamp, ToolDeclaration};
 use longhaul_memory::{
-    Fact, MemoryError, MemorySettings, Places, Proposal, ProposedScope, SAVE_TOOL, SaveCall, Scope,
+    Fact, FactScope, MemoryError, MemorySettings, Places, Proposal, ProposedScope, SAVE_TOOL, SaveCall,
     parse_save_call, propose_scope, save_fact, save_failure, save_in_folder, save_schema, save_target,
 };
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation};
@@ -43,7 +43,7 @@ impl SaveMemory {
         };
         let scope = stated.unwrap_or(proposed.scope);
         let is_trusted = self.places.workspace().is_some_and(|workspace| workspace.is_trusted);
-        if scope != Scope::Global && !is_trusted {
+        if scope != FactScope::Global && !is_trusted {
             return Err("Nothing is saved for this project, because its folder is not trusted. \
                         Tell the user, who can run `longhaul trust add`."
                 .to_string());
@@ -52,8 +52,8 @@ impl SaveMemory {
         let places = Places { private, ..self.places.clone() };
         let target = |scope| save_target(scope, &places, &self.settings).map_err(failed);
         let lock = match &scope {
-            Scope::Folder(_) => Some(target(Scope::Global)?),
-            Scope::Global | Scope::Project => None,
+            FactScope::Folder(_) => Some(target(FactScope::Global)?),
+            FactScope::Global | FactScope::Project => None,
         };
         Ok(SaveRequest { path: target(scope)?, fact, lock, note })
     }
@@ -97,9 +97,9 @@ struct SaveRequest {
 /// A note on the scope of a fact that does not state it.
 fn note_of(ProposedScope { scope, is_clear }: &ProposedScope) -> String {
     let place = match scope {
-        Scope::Global => "It holds in every project".to_string(),
-        Scope::Project => "It holds in this project, for this user alone".to_string(),
-        Scope::Folder(folder) => format!("It holds in {}, for everybody", folder.display()),
+        FactScope::Global => "It holds in every project".to_string(),
+        FactScope::Project => "It holds in this project, for this user alone".to_string(),
+        FactScope::Folder(folder) => format!("It holds in {}, for everybody", folder.display()),
     };
     match is_clear {
         true => format!("{place}, as its words say."),

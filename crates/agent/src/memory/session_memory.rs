@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::{Message, Origin, Timestamp, split_memory};
 use longhaul_memory::{
-    Discovery, JustInTime, LeftOut, Memory, MemoryEvent, MemoryFile, MemorySettings, Places, RenderOptions,
-    SkipReason, Skipped, Tier, Told, ToldFiles, Update, is_put_back, load_memory, render_first_message,
-    render_system, render_update,
+    Discovery, JustInTime, LeftOut, Memory, MemoryEvent, MemoryFile, MemorySettings, MemoryTier, Places,
+    RenderOptions, SkipReason, SkippedFile, Told, ToldFiles, Update, is_put_back, load_memory,
+    render_first_message, render_system, render_update,
 };
 use longhaul_workspace::canonical_workspace;
 
@@ -32,7 +32,7 @@ pub struct SessionMemory {
     /// The paths that tools touched last, without links.
     touched: VecDeque<PathBuf>,
     /// Links out of the project that tools came by, of which the user was warned.
-    warned: Vec<Skipped>,
+    warned: Vec<SkippedFile>,
 }
 
 /// Files that changed, and the text in which the model learns what they say now.
@@ -133,7 +133,8 @@ impl SessionMemory {
 
     /// `true` if the system instruction holds a file, so that no message has to.
     fn is_in_system(&self, file: &MemoryFile) -> bool {
-        self.settings.discovery != Discovery::Tiered || matches!(file.tier, Tier::Global | Tier::Private)
+        self.settings.discovery != Discovery::Tiered
+            || matches!(file.tier, MemoryTier::Global | MemoryTier::Private)
     }
 
     /// The version of a file that the conversation holds.
@@ -342,14 +343,14 @@ impl SessionMemory {
     /// Links out of the project that tools came by since the last call, in words.
     pub(crate) fn new_links_out(&mut self) -> Vec<String> {
         let at_start = &self.memory.skipped;
-        let is_new = |skipped: &&Skipped| !self.warned.contains(skipped) && !at_start.contains(skipped);
-        let new: Vec<Skipped> = self.jit.links_out().iter().filter(is_new).cloned().collect();
+        let is_new = |skipped: &&SkippedFile| !self.warned.contains(skipped) && !at_start.contains(skipped);
+        let new: Vec<SkippedFile> = self.jit.links_out().iter().filter(is_new).cloned().collect();
         let warnings = new.iter().map(|skipped| self.describe(skipped)).collect();
         self.warned.extend(new);
         warnings
     }
 
-    fn describe(&self, skipped: &Skipped) -> String {
+    fn describe(&self, skipped: &SkippedFile) -> String {
         format!("{}: {}", self.name(&skipped.path), skipped.reason)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::front_matter::{Field, FrontMatter, Value};
+use longhaul_workspace::{FrontMatter, FrontMatterError, FrontMatterField, FrontMatterValue, MalformedValue};
 
 /// The name of a sub-agent: letters, digits, `-` and `_`, so that it is never a path and fits into rules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -144,10 +144,12 @@ pub(crate) fn parse_definition(
     text: &str,
     source: SubagentSource,
 ) -> (Option<SubagentDefinition>, Vec<DefinitionProblem>) {
-    let FrontMatter { fields, body, mut problems } = match FrontMatter::parse(text) {
-        Ok(found) => found,
-        Err(problem) => return (None, vec![problem]),
+    let FrontMatter { fields, body, unread_lines, .. } = match FrontMatter::parse(text) {
+        Ok(front) => front,
+        Err(error) => return (None, vec![DefinitionProblem::at(1, describe(error))]),
     };
+    let unread = |line| DefinitionProblem::at(line, "it is not of the form \"key: value\"");
+    let mut problems: Vec<DefinitionProblem> = unread_lines.into_iter().map(unread).collect();
     let mut stated = Stated::default();
     for field in fields {
         if let Err(problem) = stated.take(field) {
@@ -182,9 +184,14 @@ const USUAL_TIME: Duration = Duration::from_secs(10 * 60);
 const LONGEST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Stated {
-    fn take(&mut self, field: Field) -> Result<(), DefinitionProblem> {
-        let Field { key, value, line } = field;
+    fn take(&mut self, field: FrontMatterField) -> Result<(), DefinitionProblem> {
+        let FrontMatterField { key, value, line, .. } = field;
         let problem = |reason: &str| DefinitionProblem::at(line, format!("\"{key}\" {reason}"));
+        let value = match value {
+            Ok(FrontMatterValue::Mapping(_)) => Err(MalformedValue::Nested),
+            value => value,
+        };
+        let value = value.map_err(|mistake| problem(&mistake.to_string()))?;
         match key.as_str() {
             "name" => {
                 let name = text(value).and_then(|name| SubagentName::parse(&name));
@@ -196,8 +203,11 @@ impl Stated {
             }
             "tools" => {
                 let names = match value {
-                    Value::List(names) => names,
-                    Value::Text(names) => names.split(',').map(|name| name.trim().to_string()).collect(),
+                    FrontMatterValue::Text(names) => {
+                        names.split(',').map(|name| name.trim().to_string()).collect()
+                    }
+                    FrontMatterValue::List(names) => names,
+                    FrontMatterValue::Mapping(_) => Vec::new(),
                 };
                 let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
                 self.tools = Some(match names.iter().any(|name| name == "*") {
@@ -268,10 +278,17 @@ impl Stated {
 
 const NO_NAME: &str = "is no name: letters, digits, \"-\" and \"_\", at most 64 of them";
 
-fn text(value: Value) -> Option<String> {
+fn describe(error: FrontMatterError) -> &'static str {
+    match error {
+        FrontMatterError::Missing => "it does not begin with front matter between two lines of \"---\"",
+        FrontMatterError::Unclosed => "its front matter has no second line of \"---\"",
+    }
+}
+
+fn text(value: FrontMatterValue) -> Option<String> {
     match value {
-        Value::Text(text) => Some(text.trim().to_string()),
-        Value::List(_) => None,
+        FrontMatterValue::Text(text) => Some(text.trim().to_string()),
+        FrontMatterValue::List(_) | FrontMatterValue::Mapping(_) => None,
     }
 }
 

@@ -1,7 +1,6 @@
 //! Sub-agents: other agents that an agent can hand a task to, each with a prompt, tools, a model and limits of its own.
 
 mod definition;
-mod front_matter;
 mod load;
 mod tool;
 

@@ -4,7 +4,7 @@ use longhaul_conversation::{ToolCall, ToolStatus};
 use longhaul_hooks::{HookEvent, ToolUse, describe_changes};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, SHELL_TOOL, Tier, Verdict,
+    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, RuleTier, SHELL_TOOL, Verdict,
     save_always_allow, suggest_prefixes,
 };
 use longhaul_tools::Preview;
@@ -226,7 +226,7 @@ pub(super) fn decide(
     if target.policy_name(tool) != tool {
         // Under its own name, too, what somebody forbids or wants to be asked about counts.
         let own = decide(tool);
-        let stated = own.rule.filter(|rule| rule.priority.tier() > Tier::Default);
+        let stated = own.rule.filter(|rule| rule.priority.tier() > RuleTier::Default);
         let is_stricter = match stated.map(|rule| rule.verdict) {
             Some(Verdict::Deny) => true,
             Some(Verdict::Ask) => ruling.decision == Decision::Allow,

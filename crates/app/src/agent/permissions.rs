@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use longhaul_agent::{Permissions, Subagents};
 use longhaul_policy::{
-    ApprovalMode, Policy, PolicyPlaces, Rule, SavedFiles, Situation, Source, Standing, Verdict,
+    ApprovalMode, Policy, PolicyPlaces, Rule, RuleSource, SavedFiles, SettingVerdict, Situation, Verdict,
     load_policies, rule_from_setting,
 };
 use longhaul_skills::Skills;
@@ -79,7 +79,7 @@ pub(super) fn load_permissions(
     if let Some(place) = places.workspace.filter(|_| settings.is_suspended(GrantKind::Policies)) {
         // What changed since the folder was trusted may forbid, and not allow.
         let is_theirs =
-            |rule: &Rule| matches!(&rule.source, Source::File { path, .. } if path.starts_with(&place));
+            |rule: &Rule| matches!(&rule.source, RuleSource::File { path, .. } if path.starts_with(&place));
         loaded.rules.retain(|rule| rule.verdict != Verdict::Allow || !is_theirs(rule));
     }
     let mut warnings: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
@@ -90,9 +90,10 @@ pub(super) fn load_permissions(
     rules.extend(set);
     warnings.extend(problems.iter().map(ToString::to_string));
     for name in &options.allowed_tools {
-        let rule = rule_from_setting(Standing::AllowedTool, name, "--allowed-tools").map_err(|error| {
-            hinted(error, "name tools as in --allowed-tools \"write_file,run_shell_command(cargo test)\"")
-        })?;
+        let rule =
+            rule_from_setting(SettingVerdict::AllowedTool, name, "--allowed-tools").map_err(|error| {
+                hinted(error, "name tools as in --allowed-tools \"write_file,run_shell_command(cargo test)\"")
+            })?;
         rules.push(rule);
     }
     let forbidden = settings.forbids_yolo();

@@ -1,6 +1,6 @@
 //! The skills that count in the current folder.
 
-use longhaul_policy::{Rule, Standing, rule_from_setting};
+use longhaul_policy::{Rule, SettingVerdict, rule_from_setting};
 use longhaul_skills::{SkillTier, Skills, load_skills};
 use longhaul_workspace::Home;
 
@@ -29,5 +29,7 @@ pub(super) fn load(settings: &Settings, home: &Home, context: &WorkspaceContext)
 /// To take up one that comes with the program needs nobody's word.
 pub(crate) fn rules(skills: &Skills) -> impl Iterator<Item = Rule> {
     let own = skills.enabled().filter(|skill| skill.tier == SkillTier::Builtin);
-    own.filter_map(|skill| rule_from_setting(Standing::BuiltinSkill, skill.name.as_str(), "skills").ok())
+    own.filter_map(|skill| {
+        rule_from_setting(SettingVerdict::BuiltinSkill, skill.name.as_str(), "skills").ok()
+    })
 }

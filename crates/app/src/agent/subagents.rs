@@ -8,7 +8,7 @@ use longhaul_agent::{
     load_subagents,
 };
 use longhaul_conversation::Usage;
-use longhaul_policy::{Rule, Standing, rule_from_setting};
+use longhaul_policy::{Rule, SettingVerdict, rule_from_setting};
 use longhaul_workspace::{Home, WorkspaceFolder};
 
 use crate::models::{ChosenModel, Models};
@@ -34,7 +34,7 @@ pub fn load(settings: &Settings, home: &Home, cwd: &Path, is_trusted: bool) -> L
 
 /// To start one is free: each of its own calls is decided about when it comes.
 pub(super) fn rules(subagents: &Subagents) -> impl Iterator<Item = Rule> {
-    let rule = |name: &str| rule_from_setting(Standing::SubagentTool, name, "agents");
+    let rule = |name: &str| rule_from_setting(SettingVerdict::SubagentTool, name, "agents");
     subagents.iter().filter_map(move |definition| rule(definition.name.as_str()).ok())
 }
 

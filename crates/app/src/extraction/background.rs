@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use longhaul_agent::{ExtractorEnd, ModelProfile};
 use longhaul_conversation::plural;
-use longhaul_memory::{Scope, save_target};
+use longhaul_memory::{FactScope, save_target};
 use longhaul_providers::HttpModel;
 use longhaul_skills::{ExtractionState, InboxNews, load_skills};
 use longhaul_workspace::Home;
@@ -69,7 +69,7 @@ async fn learn(
         return Ok(None);
     }
     let context = WorkspaceContext::find(settings, &[])?;
-    let global_memory: PathBuf = save_target(Scope::Global, &context.places, &context.settings)?;
+    let global_memory: PathBuf = save_target(FactScope::Global, &context.places, &context.settings)?;
     let extraction = Extraction {
         project: Some(&project),
         files: &[],

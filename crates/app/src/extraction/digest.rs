@@ -5,7 +5,7 @@ use std::path::Path;
 
 use longhaul_conversation::{Body, Message, Ordinal, Origin, Timestamp};
 use longhaul_ledger::{CommandPurpose, Ledger, WorkOutcome};
-use longhaul_skills::{Deed, Ending, Purpose, SessionDigest, Step};
+use longhaul_skills::{DeedEnding, DeedPurpose, DigestStep, SessionDeed, SessionDigest};
 use tokio_util::sync::CancellationToken;
 
 use super::read::{Links, read_messages};
@@ -26,7 +26,7 @@ pub(super) fn load_digest(
 /// A session, as far as it was read.
 struct Fold {
     ledger: Ledger,
-    steps: Vec<Step>,
+    steps: Vec<DigestStep>,
     messages: u32,
     /// When each message was written.
     times: HashMap<Ordinal, Timestamp>,
@@ -48,7 +48,7 @@ impl Fold {
         self.times.extend(at.map(|at| (mark, at)));
         for part in &message.parts {
             if let (Origin::User, Body::Text(text)) = (part.origin, &part.body) {
-                self.steps.push(Step { mark, at, deed: Deed::Said(text.clone()) });
+                self.steps.push(DigestStep { mark, at, deed: SessionDeed::Said(text.clone()) });
             }
         }
         self.ledger.observe(message);
@@ -60,33 +60,33 @@ impl Fold {
             let known = self.edits.get(path).copied().unwrap_or(0);
             if edits > known {
                 self.edits.insert(path.to_string(), edits);
-                self.steps.push(Step { mark, at, deed: Deed::Changed(file.path.clone()) });
+                self.steps.push(DigestStep { mark, at, deed: SessionDeed::Changed(file.path.clone()) });
             }
         }
     }
 
-    fn finish(mut self) -> Vec<Step> {
+    fn finish(mut self) -> Vec<DigestStep> {
         let commands = self.ledger.commands().iter().map(|command| {
             let is_about =
                 |error: &&longhaul_ledger::ErrorEntry| error.at == command.at && error.source == command.text;
             let purpose = match command.purpose {
-                CommandPurpose::Look => Purpose::Look,
-                CommandPurpose::Check | CommandPurpose::Build | CommandPurpose::Test => Purpose::Check,
-                CommandPurpose::Other => Purpose::Work,
+                CommandPurpose::Look => DeedPurpose::Look,
+                CommandPurpose::Check | CommandPurpose::Build | CommandPurpose::Test => DeedPurpose::Check,
+                CommandPurpose::Other => DeedPurpose::Work,
             };
             let ending = match command.outcome {
-                WorkOutcome::Passed => Ending::Passed,
-                WorkOutcome::Failed => Ending::Failed,
-                WorkOutcome::Running | WorkOutcome::Cancelled | WorkOutcome::Unclear => Ending::Unclear,
+                WorkOutcome::Passed => DeedEnding::Passed,
+                WorkOutcome::Failed => DeedEnding::Failed,
+                WorkOutcome::Running | WorkOutcome::Cancelled | WorkOutcome::Unclear => DeedEnding::Unclear,
             };
             let error = self.ledger.errors().iter().find(is_about).map(|error| error.message.clone());
-            Step {
+            DigestStep {
                 mark: command.at,
                 at: self.times.get(&command.at).copied(),
-                deed: Deed::Ran { command: command.text.clone(), purpose, ending, error },
+                deed: SessionDeed::Ran { command: command.text.clone(), purpose, ending, error },
             }
         });
-        let commands: Vec<Step> = commands.collect();
+        let commands: Vec<DigestStep> = commands.collect();
         self.steps.extend(commands);
         self.steps.sort_by_key(|step| step.mark);
         self.steps

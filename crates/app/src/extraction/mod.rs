@@ -23,9 +23,9 @@ use longhaul_conversation::{Model, Role, Timestamp};
 use longhaul_engine::Folder;
 use longhaul_sessions::{ListedSession, SessionRole};
 use longhaul_skills::{
-    Candidate, Claimant, Deed, Draft, ExtractionLock, ExtractionRun, ExtractionState, Inbox, InboxNews,
-    IndexSettings, Indexed, MemoryKind, PastSession, ProposedFact, SessionDigest, SkillError, Skills, mine,
-    plan_index, write_drafts,
+    Claimant, ExtractionLock, ExtractionRun, ExtractionState, Inbox, InboxNews, IndexSettings, Indexed,
+    MemoryKind, PastSession, ProposedFact, SessionDeed, SessionDigest, SkillCandidate, SkillDraft,
+    SkillError, Skills, mine, plan_index, write_drafts,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -90,7 +90,7 @@ pub struct SessionMaterial {
     read: Vec<PastSession>,
     /// Those that could not, with the reason.
     unread: Vec<String>,
-    found: Vec<Candidate>,
+    found: Vec<SkillCandidate>,
     state: ExtractionState,
     began: Instant,
 }
@@ -115,9 +115,9 @@ pub struct ExtractionReport {
     /// Those that could not be read, with the reason.
     pub unread: Vec<String>,
     /// Patterns that happen again and again.
-    pub found: Vec<Candidate>,
+    pub found: Vec<SkillCandidate>,
     /// Drafts made of them without a model, each with the name under which it waits.
-    pub drafts: Vec<(String, Draft)>,
+    pub drafts: Vec<(String, SkillDraft)>,
     /// The number of facts that are newly proposed.
     pub facts: usize,
     /// The news of the inbox.
@@ -408,8 +408,8 @@ fn new_ones(index: &[Indexed]) -> Vec<PastSession> {
 fn described(material: &SessionMaterial) -> Vec<Indexed> {
     let readable = material.index.iter().filter_map(|indexed| {
         let digest = material.digests.iter().find(|digest| digest.id == indexed.session.id)?;
-        let said = |deed: &Deed| match deed {
-            Deed::Said(words) => Some(words.clone()),
+        let said = |deed: &SessionDeed| match deed {
+            SessionDeed::Said(words) => Some(words.clone()),
             _ => None,
         };
         let mut words = digest.steps.iter().filter_map(|step| said(&step.deed));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_memory::{Scope, save_target};
+use longhaul_memory::{FactScope, save_target};
 use longhaul_skills::{AppliedPatches, Inbox, MemoryKind, PatchTargets, SkillError, TakenBack, WaitingPatch};
 
 use crate::clock::now;
@@ -26,9 +26,11 @@ impl MemoryInbox {
     fn targets(&self, kind: MemoryKind) -> anyhow::Result<PatchTargets> {
         Ok(match kind {
             MemoryKind::Private => PatchTargets::NotesIn(self.project.home.memory()),
-            MemoryKind::Global => {
-                PatchTargets::Only(save_target(Scope::Global, &self.context.places, &self.context.settings)?)
-            }
+            MemoryKind::Global => PatchTargets::Only(save_target(
+                FactScope::Global,
+                &self.context.places,
+                &self.context.settings,
+            )?),
         })
     }
 

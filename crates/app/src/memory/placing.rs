@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use longhaul_memory::{
-    Fact, MemoryError, MemorySettings, Places, Saved, Scope, save_fact, save_in_folder, save_target,
+    Fact, FactScope, MemoryError, MemorySettings, Places, SavedFact, save_fact, save_in_folder, save_target,
 };
 use longhaul_workspace::Patience;
 
@@ -12,7 +12,7 @@ use crate::clock::now;
 use crate::failure::hinted;
 
 /// The scope of a folder that the user names, if facts may be saved there.
-pub fn folder(named: &Path, places: &Places) -> anyhow::Result<Scope> {
+pub fn folder(named: &Path, places: &Places) -> anyhow::Result<FactScope> {
     let refused = |reason: &str, hint: &str| {
         hinted(anyhow!("nothing can be saved in {}: {reason}", named.display()), hint.to_string())
     };
@@ -34,22 +34,22 @@ pub fn folder(named: &Path, places: &Places) -> anyhow::Result<Scope> {
     if folder.components().any(|part| part.as_os_str() == ".git") {
         return Err(refused("it is Git's own", "name a folder of the workspace"));
     }
-    Ok(Scope::Folder(folder))
+    Ok(FactScope::Folder(folder))
 }
 
 /// Saves a fact where it belongs.
 pub fn save(
     fact: &Fact,
-    scope: Scope,
+    scope: FactScope,
     places: &Places,
     settings: &MemorySettings,
-) -> Result<Saved, MemoryError> {
-    let is_shared = matches!(scope, Scope::Folder(_));
+) -> Result<SavedFact, MemoryError> {
+    let is_shared = matches!(scope, FactScope::Folder(_));
     let path = save_target(scope, places, settings)?;
     if !is_shared {
         return save_fact(&path, fact, now(), Patience::default());
     }
-    let beside = save_target(Scope::Global, places, settings)?;
+    let beside = save_target(FactScope::Global, places, settings)?;
     save_in_folder(&path, &beside, fact, now(), Patience::default())
 }
 
@@ -68,7 +68,9 @@ mod tests {
             let path = folder.path().join("work");
             let places = Places { folders: vec![WorkFolder { path, is_trusted }], ..Places::default() };
             match (super::folder(Path::new(named), &places), expected) {
-                (Ok(Scope::Folder(found)), Ok(expected)) => assert!(found.ends_with(expected), "{found:?}"),
+                (Ok(FactScope::Folder(found)), Ok(expected)) => {
+                    assert!(found.ends_with(expected), "{found:?}")
+                }
                 (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
                 (found, _) => panic!("{named}: {found:?}"),
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use longhaul_conversation::{Body, Change, Extra, Message, MessageId, Output, Part, Vendor};
 use longhaul_formats::Session;
-use longhaul_redact::{Finding, Kind, MARK, find_secrets, has_secret, redact};
+use longhaul_redact::{MARK, SecretFinding, SecretKind, find_secrets, has_secret, redact};
 use serde_json::{Map, Value};
 
 /// Names of fields that vendors seal: a changed character would make them worthless.
@@ -29,7 +29,7 @@ struct Place {
     found: Counts,
 }
 
-type Counts = BTreeMap<Kind, usize>;
+type Counts = BTreeMap<SecretKind, usize>;
 
 impl Redaction {
     /// Takes the secrets out of a change, before it is carried out.
@@ -142,7 +142,7 @@ fn add(counts: &mut Counts, more: Counts) {
     }
 }
 
-fn counted(findings: &[Finding]) -> Counts {
+fn counted(findings: &[SecretFinding]) -> Counts {
     let mut counts = Counts::new();
     for finding in findings {
         *counts.entry(finding.kind).or_default() += 1;

@@ -1,13 +1,11 @@
 //! Reads the text of a settings file into a tree that knows the line of every key.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use longhaul_workspace::{JsoncContent, JsoncError, JsoncFault, JsoncNode, parse_jsonc};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::problem::SettingsFault;
-use longhaul_workspace::{Unclosed, blank_comments};
 
-/// Keys further down need no lines. Each level is read once more to find them.
+/// Keys further down need no lines.
 const DEEPEST: usize = 8;
 
 /// A value with the line of its key.
@@ -68,99 +66,38 @@ impl Node {
 
 /// Reads JSON with comments and trailing commas. An empty file is an empty object.
 pub(super) fn parse(bytes: &[u8]) -> Result<Node, SettingsFault> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
-        return Err(broken(bytes, 0, "this is UTF-16 text".into(), "save the file as UTF-8"));
-    }
-    let blanked = blank_comments(bytes).map_err(|Unclosed(at)| {
-        broken(bytes, at, "this comment is never closed".into(), "end the comment with */")
-    })?;
-    let text = std::str::from_utf8(&blanked).map_err(|error| {
-        broken(bytes, error.valid_up_to(), "this is not UTF-8 text".into(), "save the file as UTF-8")
-    })?;
-    if text.trim_ascii().is_empty() {
-        return Ok(Node { line: 1, content: Content::Object(Vec::new()) });
-    }
-    // A look at the whole finds every fault.
-    let raw = serde_json::from_str::<Value>(text).and_then(|_| serde_json::from_str::<&RawValue>(text));
-    let tree = raw.and_then(|raw| Tree::new(text).node(raw, raw, 0));
-    tree.map_err(|error| syntax_fault(bytes, &error))
+    let empty = Node { line: 1, content: Content::Object(Vec::new()) };
+    Ok(parse_jsonc(bytes).map_err(broken)?.map_or(empty, |root| node(root, 0)))
 }
 
-/// Builds the nodes of a text.
-struct Tree<'a> {
-    text: &'a str,
-    /// The start of each line but the first.
-    breaks: Vec<usize>,
-}
-
-impl<'a> Tree<'a> {
-    fn new(text: &'a str) -> Self {
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Self { text, breaks: breaks.collect() }
-    }
-
-    fn node(&self, key: &RawValue, value: &'a RawValue, depth: usize) -> serde_json::Result<Node> {
-        let content = if value.get().starts_with('{') && depth < DEEPEST {
-            let Entries(entries) = serde_json::from_str(value.get())?;
-            let named = entries.into_iter().map(|(key, value)| {
-                Ok((serde_json::from_str(key.get())?, self.node(key, value, depth + 1)?))
-            });
-            Content::Object(named.collect::<serde_json::Result<_>>()?)
-        } else {
-            Content::Plain(serde_json::from_str(value.get())?)
-        };
-        Ok(Node { line: self.line_of(key), content })
-    }
-
-    /// The line of a piece of the text.
-    fn line_of(&self, piece: &RawValue) -> usize {
-        let at = (piece.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        self.breaks.partition_point(|start| *start <= at) + 1
-    }
-}
-
-/// The keys and values of an object as pieces of its text, which tell where they stand.
-struct Entries<'a>(Vec<(&'a RawValue, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Entries<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Entries<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
+fn node(node: JsoncNode, depth: usize) -> Node {
+    let content = match node.content {
+        JsoncContent::Object(entries) if depth < DEEPEST => {
+            let inner = |(name, inner)| (name, self::node(inner, depth + 1));
+            Content::Object(entries.into_iter().map(inner).collect())
         }
-
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-fn syntax_fault(bytes: &[u8], error: &serde_json::Error) -> SettingsFault {
-    let message = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    let reason = message.strip_suffix(&place).unwrap_or(&message);
-    let line_start = match error.line().checked_sub(2) {
-        Some(breaks) => {
-            let mut ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-            ends.nth(breaks).map_or(bytes.len(), |(at, _)| at + 1)
-        }
-        None => 0,
+        JsoncContent::Object(_) => Content::Plain(node.to_value()),
+        JsoncContent::Plain(value) => Content::Plain(value),
     };
-    // Columns count from 1; column 0 is the line break before.
-    let at = (line_start + error.column()).saturating_sub(1).min(bytes.len());
-    broken(bytes, at, reason.to_string(), syntax_hint(reason, bytes.get(at).copied()))
+    Node { line: node.line, content }
+}
+
+/// A file that cannot be read, with the place and what to do about it.
+fn broken(error: JsoncError) -> SettingsFault {
+    let JsoncError { line, column, byte, fault } = error;
+    let (reason, hint) = match fault {
+        JsoncFault::Utf16 => ("this is UTF-16 text".to_string(), "save the file as UTF-8"),
+        JsoncFault::NotUtf8 => ("this is not UTF-8 text".to_string(), "save the file as UTF-8"),
+        JsoncFault::UnclosedComment => {
+            ("this comment is never closed".to_string(), "end the comment with */")
+        }
+        JsoncFault::Syntax { reason, .. } => {
+            let hint = syntax_hint(&reason, byte);
+            (reason, hint)
+        }
+        JsoncFault::NotAnObject { .. } => ("this is no object".to_string(), "put an object there"),
+    };
+    SettingsFault::Broken { line, column, reason, hint }
 }
 
 /// The hint for an error of the JSON parser, which stopped at `byte`.
@@ -186,15 +123,6 @@ fn syntax_hint(reason: &str, byte: Option<u8>) -> &'static str {
     ];
     let found = hints.into_iter().find(|(start, _)| reason.starts_with(start));
     found.map_or("mend the file at that place", |(_, hint)| hint)
-}
-
-/// A fault at a byte of the file.
-fn broken(bytes: &[u8], at: usize, reason: String, hint: &'static str) -> SettingsFault {
-    let before = &bytes[..at.min(bytes.len())];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
-    SettingsFault::Broken { line, column, reason, hint }
 }
 
 #[cfg(test)]

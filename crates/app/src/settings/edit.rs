@@ -1,13 +1,9 @@
 //! Changes one list in a settings file and leaves everything else as it is, comments included.
 
-use std::collections::HashMap;
-use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use longhaul_workspace::{Lock, Patience, blank_comments, write_private_atomically};
-use serde_json::Value;
-use serde_json::value::RawValue;
+use longhaul_workspace::{JsoncDocument, JsoncFault, Lock, NewKey, Patience, write_private_atomically};
 
 use crate::failure::hinted;
 
@@ -44,86 +40,29 @@ fn with_list(
     key: &str,
     change: impl FnOnce(Vec<String>) -> Vec<String>,
 ) -> Result<String, String> {
-    let (mark, body) = text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 });
-    let blanked = blank_comments(body.as_bytes()).map_err(|_| "a comment in it never ends")?;
-    // Only comments and commas were blanked, so that every place is where it was.
-    let blanked = String::from_utf8(blanked).map_err(|error| error.to_string())?;
-    if blanked.trim().is_empty() {
-        let values = change(Vec::new());
-        if values.is_empty() {
-            return Ok(text.to_string());
-        }
-        let comments = body.trim_end();
-        let gap = if comments.is_empty() { "" } else { "\n" };
-        let list = render(&values);
-        return Ok(format!(
-            "{mark}{comments}{gap}{{\n  \"{section}\": {{\n    \"{key}\": {list}\n  }}\n}}\n"
-        ));
+    let document = JsoncDocument::parse(text.to_string()).map_err(|error| match error.fault {
+        JsoncFault::UnclosedComment => "a comment in it never ends".to_string(),
+        _ => error.to_string(),
+    })?;
+    if document.root().is_some_and(|root| !root.is_object()) {
+        return Err("it is no JSON object".to_string());
     }
-    let root = object(&blanked, 0..blanked.len())?.ok_or("it is no JSON object")?;
-    let inner = match root.get(section) {
-        Some(place) => {
-            let inner = object(&blanked, place.clone())?;
-            Some((place.clone(), inner.ok_or_else(|| format!("{section:?} is no object"))?))
+    let inner = document.root().and_then(|root| root.get(section));
+    if inner.is_some_and(|inner| !inner.is_object()) {
+        return Err(format!("{section:?} is no object"));
+    }
+    let old: Vec<String> = match inner.and_then(|inner| inner.get(key)) {
+        Some(list) => {
+            serde_json::from_value(list.to_value()).map_err(|_| format!("{key:?} is no list of texts"))?
         }
-        None => None,
-    };
-    let place = inner.as_ref().and_then(|(_, inner)| inner.get(key).cloned());
-    let old = match &place {
-        Some(place) => serde_json::from_str(&blanked[place.clone()])
-            .map_err(|_| format!("{key:?} is no list of texts"))?,
         None => Vec::new(),
     };
     let values = change(old.clone());
     if values == old {
         return Ok(text.to_string());
     }
-    let list = render(&values);
-    let (range, new) = match (place, inner) {
-        (Some(place), _) => (place, list),
-        (None, Some((place, inner))) => {
-            behind_brace(&blanked, place, inner.is_empty(), &format!("\"{key}\": {list}"), "    ")
-        }
-        (None, None) => {
-            let added = format!("\"{section}\": {{\n    \"{key}\": {list}\n  }}");
-            behind_brace(&blanked, 0..blanked.len(), root.is_empty(), &added, "  ")
-        }
-    };
-    Ok(format!("{mark}{}{new}{}", &body[..range.start], &body[range.end..]))
-}
-
-/// The range and text that insert an entry as the first of an object.
-fn behind_brace(
-    text: &str,
-    object: Range<usize>,
-    is_empty: bool,
-    entry: &str,
-    indent: &str,
-) -> (Range<usize>, String) {
-    let brace = object.start + text[object].find('{').expect("an object begins with a brace") + 1;
-    let end = if is_empty { "\n" } else { "," };
-    (brace..brace, format!("\n{indent}{entry}{end}"))
-}
-
-/// The ranges of an object's values; `None` if there is something else.
-fn object(text: &str, range: Range<usize>) -> Result<Option<HashMap<String, Range<usize>>>, String> {
-    let piece = &text[range];
-    let value: Value = serde_json::from_str(piece).map_err(|error| error.to_string())?;
-    if !value.is_object() {
-        return Ok(None);
-    }
-    let values: HashMap<String, &RawValue> =
-        serde_json::from_str(piece).map_err(|error| error.to_string())?;
-    let place = |raw: &RawValue| {
-        let start = raw.get().as_ptr() as usize - text.as_ptr() as usize;
-        start..start + raw.get().len()
-    };
-    Ok(Some(values.into_iter().map(|(name, raw)| (name, place(raw))).collect()))
-}
-
-fn render(values: &[String]) -> String {
-    let values: Vec<String> = values.iter().map(|value| Value::from(value.as_str()).to_string()).collect();
-    format!("[{}]", values.join(", "))
+    let changed = document.set(&[section, key], &values.into(), NewKey::First);
+    changed.map(|changed| changed.text().to_string()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

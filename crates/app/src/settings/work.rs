@@ -7,7 +7,7 @@ use longhaul_agent::{OutputSettings, StepLimits};
 use longhaul_compaction::TruncateMode;
 use longhaul_conversation::TokenCount;
 use longhaul_hooks::{Hook, HookScope, HookSettings, VariableRules, parse_hooks};
-use longhaul_policy::{ApprovalMode, PolicyError, Rule, Standing, rule_from_setting};
+use longhaul_policy::{ApprovalMode, PolicyError, Rule, SettingVerdict, rule_from_setting};
 use longhaul_providers::AnswerLimits;
 use longhaul_tools::ALIASES;
 use longhaul_workspace::{Home, Ignoring};
@@ -194,15 +194,16 @@ impl Settings {
 
     /// Rules that settings make, and what is wrong with the others.
     pub(crate) fn rules(&self) -> (Vec<Rule>, Vec<PolicyError>) {
-        const LISTS: [(&str, Standing); 4] = [
-            ("exclude", Standing::ExcludedTool),
-            ("confirmationRequired", Standing::ConfirmedTool),
-            ("allowed", Standing::AllowedTool),
-            ("core", Standing::CoreTool),
+        const LISTS: [(&str, SettingVerdict); 4] = [
+            ("exclude", SettingVerdict::ExcludedTool),
+            ("confirmationRequired", SettingVerdict::ConfirmedTool),
+            ("allowed", SettingVerdict::AllowedTool),
+            ("core", SettingVerdict::CoreTool),
         ];
         let mut made = (Vec::new(), Vec::new());
         for (list, standing) in LISTS {
-            let is_restricting = matches!(standing, Standing::ExcludedTool | Standing::ConfirmedTool);
+            let is_restricting =
+                matches!(standing, SettingVerdict::ExcludedTool | SettingVerdict::ConfirmedTool);
             let names = if is_restricting { self.united(&["tools", list]) } else { self.granting(list) };
             for name in names {
                 match rule_from_setting(standing, name, &format!("tools.{list}")) {

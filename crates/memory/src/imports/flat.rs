@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::tokens::find_tokens;
-use super::{Import, ImportOutcome, Importing, Step, safe};
+use super::{Import, ImportOutcome, ImportStep, Importing, safe};
 use crate::estimate::estimate_tokens;
 use crate::neutralise::label;
 
 /// A word that may be an import and waits for its turn.
-struct Waiting {
+struct WaitingImport {
     written: String,
     line: usize,
     /// The folder of the file that it stands in.
@@ -24,12 +24,12 @@ pub(super) fn expand(import: &mut Importing<'_>, text: &str, path: &Path) -> (St
     let mut imports = Vec::new();
     let mut waiting = Vec::new();
     visit(text, path, &mut blocks, &mut waiting);
-    while let Some(Waiting { written, line, folder }) = waiting.pop() {
+    while let Some(WaitingImport { written, line, folder }) = waiting.pop() {
         let outcome = match import.follow(&written, &folder) {
-            Step::LeftAlone => continue,
-            Step::Seen { path } => ImportOutcome::AlreadyProcessed { path },
-            Step::Failed { reason } => ImportOutcome::Failed { reason },
-            Step::Read { path, text } => {
+            ImportStep::LeftAlone => continue,
+            ImportStep::SeenFiles { path } => ImportOutcome::AlreadyProcessed { path },
+            ImportStep::Failed { reason } => ImportOutcome::Failed { reason },
+            ImportStep::Read { path, text } => {
                 visit(&text, &path, &mut blocks, &mut waiting);
                 ImportOutcome::Included { path, imports: Vec::new(), tokens: estimate_tokens(&text) }
             }
@@ -40,12 +40,12 @@ pub(super) fn expand(import: &mut Importing<'_>, text: &str, path: &Path) -> (St
 }
 
 /// Adds the text of a file, and what it imports to what is waiting.
-fn visit(text: &str, path: &Path, blocks: &mut Vec<String>, waiting: &mut Vec<Waiting>) {
+fn visit(text: &str, path: &Path, blocks: &mut Vec<String>, waiting: &mut Vec<WaitingImport>) {
     let text = safe(text);
     let name = label(path);
     blocks.push(format!("--- File: {name} ---\n{}\n--- End of File: {name} ---", text.trim()));
     let folder = path.parent().unwrap_or(Path::new("/"));
-    waiting.extend(find_tokens(&text).into_iter().map(|token| Waiting {
+    waiting.extend(find_tokens(&text).into_iter().map(|token| WaitingImport {
         written: token.written.to_owned(),
         line: token.line,
         folder: folder.to_path_buf(),

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::TokenCount;
 
-use crate::identity::Seen;
+use crate::identity::SeenFiles;
 use crate::neutralise::neutralise;
-use crate::read::{ReadFile, Source, read_file, reason};
+use crate::read::{ReadFile, SourceFile, read_file, reason};
 use crate::settings::{ImportFormat, MemorySettings};
 
 use resolve::Root;
@@ -27,32 +27,32 @@ pub struct Import {
     pub written: String,
     /// The line that it stands in, from 1.
     pub line: usize,
-    /// What became of it.
+    /// The outcome.
     pub outcome: ImportOutcome,
 }
 
-/// What became of an import.
+/// The outcome of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// The file's text came in.
     Included {
-        /// Where the file is.
+        /// The path of the file.
         path: PathBuf,
-        /// What it imports itself.
+        /// Its own imports.
         imports: Vec<Import>,
-        /// How many tokens came in with it.
+        /// The tokens that came in with it.
         tokens: TokenCount,
     },
     /// The file's text is there already.
     AlreadyProcessed {
-        /// Where the file is.
+        /// The path of the file.
         path: PathBuf,
     },
     /// It stands in a file that is as deep as files may be, and was left as it is.
     TooDeep,
     /// It could not be imported.
     Failed {
-        /// Why, as the comment in the text says.
+        /// The reason, as the comment in the text gives it.
         reason: String,
     },
 }
@@ -62,25 +62,30 @@ pub enum ImportOutcome {
 pub struct Imported {
     /// The whole text, safe to put between tags.
     pub text: String,
-    /// What was imported, in the order of the text.
+    /// The imports, in the order of the text.
     pub imports: Vec<Import>,
     /// The files whose text is in it, the first one included.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
 }
 
 /// Reads a file with its imports.
 ///
 /// # Errors
-/// What the system said, if the file itself could not be read. An import that could not leaves a comment.
+/// The system's error, if the file itself could not be read. An import that could not leaves a comment.
 pub fn load_with_imports(path: &Path, settings: &MemorySettings) -> std::io::Result<Imported> {
     let file = read_file(path)?;
-    let mut seen = Seen::default();
+    let mut seen = SeenFiles::default();
     seen.claim(file.identity.clone(), path).expect("nothing was seen before");
     Ok(expand(path, file, settings, &mut seen))
 }
 
 /// Brings the imports of a file in that was read and noted as seen.
-pub(crate) fn expand(path: &Path, file: ReadFile, settings: &MemorySettings, seen: &mut Seen) -> Imported {
+pub(crate) fn expand(
+    path: &Path,
+    file: ReadFile,
+    settings: &MemorySettings,
+    seen: &mut SeenFiles,
+) -> Imported {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut import = Importing {
         root: Root::above(folder, &settings.markers),
@@ -95,20 +100,20 @@ pub(crate) fn expand(path: &Path, file: ReadFile, settings: &MemorySettings, see
     Imported { text, imports, sources: import.sources }
 }
 
-/// What holds while a file and everything that it imports is read.
+/// The state while a file and everything that it imports is read.
 struct Importing<'a> {
     root: Root<'a>,
     settings: &'a MemorySettings,
-    seen: &'a mut Seen,
-    sources: Vec<Source>,
+    seen: &'a mut SeenFiles,
+    sources: Vec<SourceFile>,
 }
 
-/// What a word that may be an import leads to.
-enum Step {
+/// The result of following a word that may be an import.
+enum ImportStep {
     /// A file, whose text is safe and comes in here.
     Read { path: PathBuf, text: String },
     /// A file whose text is there already.
-    Seen { path: PathBuf },
+    SeenFiles { path: PathBuf },
     /// No import was meant.
     LeftAlone,
     /// None can be had.
@@ -117,36 +122,38 @@ enum Step {
 
 impl Importing<'_> {
     /// Follows a word in a file of this folder.
-    fn follow(&mut self, written: &str, folder: &Path) -> Step {
+    fn follow(&mut self, written: &str, folder: &Path) -> ImportStep {
         let path = match self.root.resolve(written, folder) {
             Ok(path) => path,
-            Err(resolve::Refusal::Outside) => {
-                return Step::Failed { reason: "Path traversal attempt".into() };
+            Err(resolve::ImportRefusal::Outside) => {
+                return ImportStep::Failed { reason: "Path traversal attempt".into() };
             }
-            Err(resolve::Refusal::Missing) if tokens::looks_like_a_path(written, folder) => {
-                return Step::Failed { reason: "no such file".into() };
+            Err(resolve::ImportRefusal::Missing) if tokens::looks_like_a_path(written, folder) => {
+                return ImportStep::Failed { reason: "no such file".into() };
             }
-            Err(resolve::Refusal::Missing | resolve::Refusal::NoPath) => return Step::LeftAlone,
+            Err(resolve::ImportRefusal::Missing | resolve::ImportRefusal::NoPath) => {
+                return ImportStep::LeftAlone;
+            }
         };
         if path.is_dir() {
             // A folder that is called like somebody mentioned in passing.
             return match tokens::looks_like_a_path(written, folder) {
-                true => Step::Failed { reason: "it is a folder".into() },
-                false => Step::LeftAlone,
+                true => ImportStep::Failed { reason: "it is a folder".into() },
+                false => ImportStep::LeftAlone,
             };
         }
         if self.settings.imports.only_markdown && !is_markdown(&path) {
-            return Step::Failed { reason: "only Markdown files are imported".into() };
+            return ImportStep::Failed { reason: "only Markdown files are imported".into() };
         }
         match read_file(&path) {
             Ok(file) => match self.seen.claim(file.identity, &path) {
                 Ok(()) => {
                     self.sources.push(file.source);
-                    Step::Read { path, text: file.text }
+                    ImportStep::Read { path, text: file.text }
                 }
-                Err(_) => Step::Seen { path },
+                Err(_) => ImportStep::SeenFiles { path },
             },
-            Err(error) => Step::Failed { reason: reason(&error) },
+            Err(error) => ImportStep::Failed { reason: reason(&error) },
         }
     }
 }

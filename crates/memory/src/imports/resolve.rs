@@ -17,9 +17,9 @@ pub(super) struct Root<'a> {
     canonical: OnceCell<Option<PathBuf>>,
 }
 
-/// Why no file is meant.
+/// The reason why no file is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum ImportRefusal {
     /// The path leads out of the root, or to another machine.
     Outside,
     /// There is no such file.
@@ -40,54 +40,56 @@ impl<'a> Root<'a> {
     }
 
     /// The file that is meant in a file of this folder, by its path without links.
-    pub(super) fn resolve(&self, written: &str, folder: &Path) -> Result<PathBuf, Refusal> {
+    pub(super) fn resolve(&self, written: &str, folder: &Path) -> Result<PathBuf, ImportRefusal> {
         if is_address(written) {
-            return Err(Refusal::Outside);
+            return Err(ImportRefusal::Outside);
         }
         if written.contains('\0') {
-            return Err(Refusal::NoPath);
+            return Err(ImportRefusal::NoPath);
         }
         if is_alias(written) {
-            return Err(Refusal::NoPath);
+            return Err(ImportRefusal::NoPath);
         }
         // Most words that look like imports are none, and then the first folder or file of their path is not there.
         if begins_nowhere(written, folder) {
-            return Err(Refusal::Missing);
+            return Err(ImportRefusal::Missing);
         }
         let plain = self.resolve_plain(written, folder);
         let Some(decoded) = decode(written).filter(|decoded| !decoded.contains('\0')) else { return plain };
         // What is written in percent signs must stay inside, too, even where a file has that very name.
         match (plain, self.resolve_plain(&decoded, folder)) {
-            (Err(Refusal::Outside), _) | (_, Err(Refusal::Outside)) => Err(Refusal::Outside),
+            (Err(ImportRefusal::Outside), _) | (_, Err(ImportRefusal::Outside)) => {
+                Err(ImportRefusal::Outside)
+            }
             (Ok(path), _) => Ok(path),
             (Err(_), decoded) => decoded,
         }
     }
 
-    fn resolve_plain(&self, written: &str, folder: &Path) -> Result<PathBuf, Refusal> {
-        let root = self.canonical().ok_or(Refusal::Outside)?;
+    fn resolve_plain(&self, written: &str, folder: &Path) -> Result<PathBuf, ImportRefusal> {
+        let root = self.canonical().ok_or(ImportRefusal::Outside)?;
         let path = folder.join(written);
         let end = follow(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => Refusal::NoPath,
-            _ => Refusal::Outside,
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => ImportRefusal::NoPath,
+            _ => ImportRefusal::Outside,
         })?;
         if !end.path.starts_with(root) {
-            return Err(Refusal::Outside);
+            return Err(ImportRefusal::Outside);
         }
-        if end.exists { Ok(end.path) } else { Err(Refusal::Missing) }
+        if end.exists { Ok(end.path) } else { Err(ImportRefusal::Missing) }
     }
 }
 
-/// Where a path leads.
-struct End {
+/// The end of a path.
+struct PathEnd {
     path: PathBuf,
     exists: bool,
 }
 
 /// Follows every link of a path, and goes on by its words where nothing exists any more.
-fn follow(path: &Path) -> io::Result<End> {
+fn follow(path: &Path) -> io::Result<PathEnd> {
     match path.canonicalize() {
-        Ok(path) => return Ok(End { path, exists: true }),
+        Ok(path) => return Ok(PathEnd { path, exists: true }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
         // Loops of links, and folders that may not be entered.
@@ -121,11 +123,11 @@ fn follow(path: &Path) -> io::Result<End> {
             }
         }
     }
-    Ok(End { path: end, exists: false })
+    Ok(PathEnd { path: end, exists: false })
 }
 
 /// The same where everything behind the last folder that exists is a matter of words.
-fn follow_to_missing(path: &Path) -> Option<io::Result<End>> {
+fn follow_to_missing(path: &Path) -> Option<io::Result<PathEnd>> {
     let existing = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
     let (folder, real) = existing?;
     let rest = path.strip_prefix(folder).ok()?;
@@ -137,10 +139,10 @@ fn follow_to_missing(path: &Path) -> Option<io::Result<End>> {
     if fs::symlink_metadata(first).is_ok_and(|found| found.is_symlink()) {
         return Some(Err(io::Error::other("a link leads nowhere")));
     }
-    Some(Ok(End { path: real.join(rest), exists: false }))
+    Some(Ok(PathEnd { path: real.join(rest), exists: false }))
 }
 
-/// Whether a path stays below the folder by its words, and the first step from there does not exist.
+/// True if a path stays below the folder by its words, and the first step from there does not exist.
 fn begins_nowhere(written: &str, folder: &Path) -> bool {
     let path = Path::new(written);
     let is_below = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -149,7 +151,7 @@ fn begins_nowhere(written: &str, folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(first)).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Whether it names something on a network, or a file by its address.
+/// True if it names something on a network, or a file by its address.
 fn is_address(written: &str) -> bool {
     let Some((scheme, _)) = written.split_once("://") else {
         return written.get(..5).is_some_and(|head| head.eq_ignore_ascii_case("file:"));
@@ -158,7 +160,7 @@ fn is_address(written: &str) -> bool {
         && scheme.chars().all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter))
 }
 
-/// Whether it is a name that a build gives to a folder, such as `@/components`: no such folder is at the root of the disk.
+/// True if it is a name that a build gives to a folder, such as `@/components`: no such folder is at the root of the disk.
 fn is_alias(written: &str) -> bool {
     let Some(rest) = written.strip_prefix('/') else { return false };
     let first = rest.split('/').next().unwrap_or(rest);
@@ -196,7 +198,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(written: &str, expected: Result<&str, Refusal>) {
+    fn check(written: &str, expected: Result<&str, ImportRefusal>) {
         let folder = tempfile::tempdir().expect("a folder");
         let base = folder.path().canonicalize().expect("there");
         for file in ["root/a.md", "root/sub/b.md", "root/my file.md", "outside.md", "root-2/c.md"] {
@@ -229,9 +231,9 @@ mod tests {
         check("BASE/root/a.md", Ok("root/a.md"));
         check("../sub/../a.md", Ok("root/a.md"));
         check("../my%20file.md", Ok("root/my file.md"));
-        check("none.md", Err(Refusal::Missing));
-        check("none/deep/x.md", Err(Refusal::Missing));
-        check("b.md/x", Err(Refusal::Missing));
+        check("none.md", Err(ImportRefusal::Missing));
+        check("none/deep/x.md", Err(ImportRefusal::Missing));
+        check("b.md/x", Err(ImportRefusal::Missing));
     }
 
     #[test]
@@ -248,7 +250,7 @@ mod tests {
             "none/../../../outside.md",
             "/../etc/passwd",
         ] {
-            check(path, Err(Refusal::Outside));
+            check(path, Err(ImportRefusal::Outside));
         }
     }
 
@@ -257,14 +259,14 @@ mod tests {
         for address in
             ["http://x/a.md", "HTTPS://x", "file:///etc/passwd", "File:/etc/passwd", "ftp://x", "git+ssh://x"]
         {
-            check(address, Err(Refusal::Outside));
+            check(address, Err(ImportRefusal::Outside));
         }
     }
 
     #[test]
     fn names_that_builds_give_are_no_paths() {
-        check("/no-such-folder-here/Button", Err(Refusal::NoPath));
-        check("a\0b", Err(Refusal::NoPath));
+        check("/no-such-folder-here/Button", Err(ImportRefusal::NoPath));
+        check("a\0b", Err(ImportRefusal::NoPath));
     }
 
     #[cfg(unix)]
@@ -276,7 +278,7 @@ mod tests {
         for link in
             ["../out/outside.md", "../file", "../loop", "../loop/x", "../gone", "../gone/x", "../out/none"]
         {
-            check(link, Err(Refusal::Outside));
+            check(link, Err(ImportRefusal::Outside));
         }
     }
 }

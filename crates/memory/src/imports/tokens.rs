@@ -7,10 +7,10 @@ use pulldown_cmark::{Event, Parser, Tag};
 
 /// A word that may be an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token<'a> {
+pub(super) struct ImportToken<'a> {
     /// The path, without the `@`.
     pub(super) written: &'a str,
-    /// Where it is in the text, with the `@`.
+    /// The place in the text, with the `@`.
     pub(super) range: Range<usize>,
     /// The line that it stands in, from 1.
     pub(super) line: usize,
@@ -27,7 +27,7 @@ const EXTENSIONS: &[&str] = &[
 
 /// The words that may be imports, in order: an `@` at the start or behind white space, and what follows up to the next
 /// white space if that begins like a path. What stands in code is none.
-pub(super) fn find_tokens(text: &str) -> Vec<Token<'_>> {
+pub(super) fn find_tokens(text: &str) -> Vec<ImportToken<'_>> {
     let mut tokens = Vec::new();
     let mut line = 1;
     let mut counted = 0;
@@ -44,7 +44,7 @@ pub(super) fn find_tokens(text: &str) -> Vec<Token<'_>> {
         }
         line += text[counted..at].bytes().filter(|byte| *byte == b'\n').count();
         counted = at;
-        tokens.push(Token { written, range: at..at + 1 + written.len(), line });
+        tokens.push(ImportToken { written, range: at..at + 1 + written.len(), line });
     }
     if !tokens.is_empty() {
         let code = code_regions(text);
@@ -53,13 +53,13 @@ pub(super) fn find_tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Whether one of these regions, which are in order, holds a place.
+/// True if one of these regions, which are in order, holds a place.
 fn is_inside(regions: &[Range<usize>], at: usize) -> bool {
     let next = regions.partition_point(|region| region.start <= at);
     regions[..next].last().is_some_and(|region| region.contains(&at))
 }
 
-/// Where code stands, in order: between fences of either kind, in spans, and indented.
+/// The places of code, in order: between fences of either kind, in spans, and indented.
 fn code_regions(text: &str) -> Vec<Range<usize>> {
     let events = Parser::new(text).into_offset_iter();
     let regions = events.filter_map(|(event, range)| match event {
@@ -69,7 +69,7 @@ fn code_regions(text: &str) -> Vec<Range<usize>> {
     regions.collect()
 }
 
-/// Whether somebody who wrote this meant a file: it begins with `./` or the like, has the extension of one, or leads
+/// True if somebody who wrote this meant a file: it begins with `./` or the like, has the extension of one, or leads
 /// through a folder that is there. Decorators, packages of a scope and people do not.
 pub(super) fn looks_like_a_path(written: &str, folder: &Path) -> bool {
     if written.starts_with("./")

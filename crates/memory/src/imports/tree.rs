@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::tokens::{Token, find_tokens};
+use super::tokens::{ImportToken, find_tokens};
 use crate::estimate::estimate_tokens;
 
-use super::{Import, ImportOutcome, Importing, Step, safe};
+use super::{Import, ImportOutcome, ImportStep, Importing, safe};
 
 /// Whatever users set, imports go no deeper than this: each level takes room on the stack.
 const DEEPEST: usize = 100;
@@ -24,7 +24,7 @@ pub(super) fn expand(
     let mut expanded = String::with_capacity(text.len());
     let mut imports = Vec::new();
     let mut copied = 0;
-    for Token { written, range, line } in tokens {
+    for ImportToken { written, range, line } in tokens {
         if depth >= import.settings.imports.deepest.min(DEEPEST) {
             if super::tokens::looks_like_a_path(written, folder) {
                 imports.push(Import { written: written.into(), line, outcome: ImportOutcome::TooDeep });
@@ -32,16 +32,16 @@ pub(super) fn expand(
             continue;
         }
         let (outcome, replacement) = match import.follow(written, folder) {
-            Step::LeftAlone => continue,
-            Step::Failed { reason } => {
+            ImportStep::LeftAlone => continue,
+            ImportStep::Failed { reason } => {
                 let comment = format!("<!-- Import failed: {written} - {reason} -->");
                 (ImportOutcome::Failed { reason }, comment)
             }
-            Step::Seen { path } => (
+            ImportStep::SeenFiles { path } => (
                 ImportOutcome::AlreadyProcessed { path },
                 format!("<!-- File already processed: {written} -->"),
             ),
-            Step::Read { path, text } => {
+            ImportStep::Read { path, text } => {
                 let folder = path.parent().unwrap_or(folder).to_path_buf();
                 let (inner, imports) = expand(import, &text, &folder, depth + 1);
                 let inner = format!(

@@ -5,25 +5,25 @@ use std::fs;
 use longhaul_conversation::Timestamp;
 
 use super::*;
+use crate::places::Instructions;
 use crate::settings::Budgets;
-use crate::tiers::Instructions;
 
-fn file(tier: Tier, path: &str, text: &str) -> MemoryFile {
+fn file(tier: MemoryTier, path: &str, text: &str) -> MemoryFile {
     MemoryFile { path: path.into(), tier, text: text.into(), imports: Vec::new(), sources: Vec::new() }
 }
 
-fn memory(files: &[(Tier, &str, &str)]) -> Memory {
+fn memory(files: &[(MemoryTier, &str, &str)]) -> Memory {
     let files = files.iter().map(|(tier, path, text)| file(*tier, path, text)).collect();
     Memory { files, ..Memory::default() }
 }
 
 fn all() -> Memory {
     memory(&[
-        (Tier::Global, "/g/GEMINI.md", "global"),
-        (Tier::Private, "/p/MEMORY.md", "private"),
-        (Tier::Extension, "/e/GEMINI.md", "extension"),
-        (Tier::Project, "/w/GEMINI.md", "project"),
-        (Tier::SubDirectory, "/w/a/GEMINI.md", "below"),
+        (MemoryTier::Global, "/g/GEMINI.md", "global"),
+        (MemoryTier::Private, "/p/MEMORY.md", "private"),
+        (MemoryTier::Extension, "/e/GEMINI.md", "extension"),
+        (MemoryTier::Project, "/w/GEMINI.md", "project"),
+        (MemoryTier::SubDirectory, "/w/a/GEMINI.md", "below"),
     ])
 }
 
@@ -35,7 +35,7 @@ fn part(path: &str, text: &str) -> String {
     format!("--- Context from: {path} ---\n{text}\n--- End of Context from: {path} ---")
 }
 
-/// What stands between the outermost tags.
+/// The text between the outermost tags.
 fn inside(text: &str) -> &str {
     let from = text.find("<loaded_context>\n").expect("the tag") + 17;
     text[from..].strip_suffix("\n</loaded_context>").expect("the end")
@@ -115,7 +115,7 @@ fn nothing_is_said_where_there_is_nothing() {
     assert_eq!(render_system(&memory(&[]), &options(&settings)), Rendered::default());
     assert_eq!(render_first_message(&memory(&[]), &options(&settings)), Rendered::default());
     // With project memory alone, the order of precedence is still stated.
-    let project = memory(&[(Tier::Project, "/w/GEMINI.md", "project")]);
+    let project = memory(&[(MemoryTier::Project, "/w/GEMINI.md", "project")]);
     let text = render_system(&project, &options(&settings)).text;
     assert!(text.contains("2. Project") && !text.contains("<loaded_context>"), "{text}");
 }
@@ -136,8 +136,10 @@ fn a_tier_that_is_too_large_says_what_is_missing() {
     let budgets = Budgets { project: TokenCount(200), ..Budgets::default() };
     let settings = MemorySettings { budgets, ..MemorySettings::default() };
     let large = vec!["x".repeat(39); 30].join("\n");
-    let memory =
-        memory(&[(Tier::Project, "/w/GEMINI.md", &large), (Tier::Project, "/w/a/GEMINI.md", "inner")]);
+    let memory = memory(&[
+        (MemoryTier::Project, "/w/GEMINI.md", &large),
+        (MemoryTier::Project, "/w/a/GEMINI.md", "inner"),
+    ]);
     let rendered = render_first_message(&memory, &options(&settings));
     let [left] = rendered.left_out.as_slice() else { panic!("{:?}", rendered.left_out) };
     assert_eq!(
@@ -178,10 +180,10 @@ fn old_facts_are_marked_with_their_day() {
         render_system(&memory, &options).text + &render_first_message(&memory, &options).text
     };
     let note = "(Last changed on 2026-01-02. What it says may be out of date: check it before you rely on it.)\nfact";
-    assert!(render(Tier::Global, 90).contains(note), "{}", render(Tier::Global, 90));
-    assert!(!render(Tier::Global, 89).contains("Last changed"));
-    assert!(render(Tier::Private, 400).contains(note));
+    assert!(render(MemoryTier::Global, 90).contains(note), "{}", render(MemoryTier::Global, 90));
+    assert!(!render(MemoryTier::Global, 89).contains("Last changed"));
+    assert!(render(MemoryTier::Private, 400).contains(note));
     // The same words every day, so that caches keep working.
-    assert_eq!(render(Tier::Global, 91), render(Tier::Global, 300));
-    assert!(!render(Tier::Project, 400).contains("Last changed"));
+    assert_eq!(render(MemoryTier::Global, 91), render(MemoryTier::Global, 300));
+    assert!(!render(MemoryTier::Project, 400).contains("Last changed"));
 }

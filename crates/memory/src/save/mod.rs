@@ -16,18 +16,18 @@ use longhaul_workspace::{Lock, Patience, WorkspaceError, write_private_atomicall
 
 use crate::duplicates::{Likeness, Remembered, compare};
 use crate::error::MemoryError;
+use crate::places::Places;
 use crate::read::LARGEST;
 use crate::settings::MemorySettings;
-use crate::tiers::Places;
 
 pub use fact::Fact;
 pub use proposal::Proposal;
 pub use propose::{ProposedScope, propose_scope};
 pub use tool::{SAVE_TOOL, SaveCall, parse_save_call, save_failure, save_schema};
 
-/// What a fact holds for.
+/// The scope of a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum FactScope {
     /// Every project of the user.
     Global,
     /// This project, for this user.
@@ -36,7 +36,7 @@ pub enum Scope {
     Folder(PathBuf),
 }
 
-impl Scope {
+impl FactScope {
     /// Those that have no more to them than their names.
     pub const NAMED: [Self; 2] = [Self::Global, Self::Project];
 
@@ -50,20 +50,20 @@ impl Scope {
     }
 }
 
-/// What became of a fact.
+/// The outcome of saving a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedFact {
     /// The file.
     pub path: PathBuf,
     /// The fact as it was understood.
     pub fact: Fact,
-    /// What changed.
-    pub change: Change,
+    /// The change.
+    pub change: FactChange,
 }
 
-/// What saving a fact changed.
+/// The change that saving a fact made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FactChange {
     /// The fact was added.
     Added {
         /// The line that it stands in now, from 1.
@@ -75,15 +75,15 @@ pub enum Change {
     },
     /// Nothing: the fact is there already.
     AlreadyThere {
-        /// Where, and in which words.
+        /// The place and the words.
         known: Remembered,
     },
     /// The file holds what the user made of the proposal.
     Edited,
 }
 
-impl Change {
-    /// What the file says already that has to do with the fact, in a sentence.
+impl FactChange {
+    /// The remark about what the file says already that has to do with the fact, in a sentence.
     pub fn remark(&self) -> Option<String> {
         let told = |known: &Remembered, how: &str| format!("Line {} {how}: {:?}.", known.line, known.text);
         match self {
@@ -97,12 +97,12 @@ impl Change {
     }
 }
 
-/// What a user or a model is told.
-impl fmt::Display for Saved {
+/// The message for a user or a model.
+impl fmt::Display for SavedFact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.change {
-            Change::Edited => f.write_str("Okay, I've updated the memory file with your modifications."),
-            Change::AlreadyThere { known } => {
+            FactChange::Edited => f.write_str("Okay, I've updated the memory file with your modifications."),
+            FactChange::AlreadyThere { known } => {
                 write!(
                     f,
                     "Nothing to save: line {} of {} says {:?} already.",
@@ -111,7 +111,7 @@ impl fmt::Display for Saved {
                     known.text
                 )
             }
-            Change::Added { contradicts, .. } => {
+            FactChange::Added { contradicts, .. } => {
                 write!(f, "Okay, I've remembered that: \"{}\"", self.fact)?;
                 if let Some(remark) = self.change.remark() {
                     write!(f, " {remark}")?;
@@ -129,18 +129,22 @@ impl fmt::Display for Saved {
 ///
 /// # Errors
 /// [`MemoryError::NoPlace`] if nothing is known of the home, or of the project.
-pub fn save_target(scope: Scope, places: &Places, settings: &MemorySettings) -> Result<PathBuf, MemoryError> {
+pub fn save_target(
+    scope: FactScope,
+    places: &Places,
+    settings: &MemorySettings,
+) -> Result<PathBuf, MemoryError> {
     let name = scope.name();
     let no_place = || MemoryError::NoPlace { scope: name };
     match scope {
-        Scope::Global => Ok(places.home.as_ref().ok_or_else(no_place)?.join(settings.names.first())),
-        Scope::Project => {
+        FactScope::Global => Ok(places.home.as_ref().ok_or_else(no_place)?.join(settings.names.first())),
+        FactScope::Project => {
             let folder = places.private.as_ref().ok_or_else(no_place)?;
             // Where there is such a file, the others beside it are not loaded.
             let memory = folder.join("MEMORY.md");
             Ok(if memory.is_file() { memory } else { folder.join(settings.names.first()) })
         }
-        Scope::Folder(folder) => {
+        FactScope::Folder(folder) => {
             let mut files = settings.names.iter().map(|name| folder.join(name));
             let first = folder.join(settings.names.first());
             let file = files.find(|file| file.symlink_metadata().is_ok()).unwrap_or(first);
@@ -164,7 +168,7 @@ pub fn save_in_folder(
     fact: &Fact,
     now: Timestamp,
     patience: Patience,
-) -> Result<Saved, MemoryError> {
+) -> Result<SavedFact, MemoryError> {
     let _lock = lock(lock_beside, patience)?;
     let before = read_memory(path)?;
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
@@ -180,7 +184,12 @@ pub fn save_in_folder(
 ///
 /// # Errors
 /// [`MemoryError`]; the file is then as it was.
-pub fn save_fact(path: &Path, fact: &Fact, now: Timestamp, patience: Patience) -> Result<Saved, MemoryError> {
+pub fn save_fact(
+    path: &Path,
+    fact: &Fact,
+    now: Timestamp,
+    patience: Patience,
+) -> Result<SavedFact, MemoryError> {
     let _lock = lock(path, patience)?;
     let before = read_memory(path)?;
     let proposal = Proposal::new(path, &before, fact, now);
@@ -195,7 +204,7 @@ fn failed(path: &Path, cause: WorkspaceError) -> MemoryError {
     MemoryError::Files { path: path.to_path_buf(), cause }
 }
 
-/// What a file holds; nothing if there is none. What is no text is refused: writing it back would change it.
+/// The contents of a file; empty if there is none. A file that is no text is refused: writing it back would change it.
 fn read_memory(path: &Path) -> Result<String, MemoryError> {
     let path_buf = || path.to_path_buf();
     match fs::metadata(path) {
@@ -217,7 +226,7 @@ fn write_memory(path: &Path, text: &str) -> Result<(), MemoryError> {
     write_private_atomically(path, text.as_bytes()).map_err(|cause| failed(path, cause))
 }
 
-/// What a file has to do with a fact.
+/// The likeness of a file's text to a fact.
 fn look_for(fact: &Fact, text: &str) -> Likeness {
     compare(fact.as_str(), text)
 }

@@ -1,4 +1,4 @@
-//! What a file would hold with a fact more, to be shown, changed and accepted.
+//! Proposals: a memory file with a fact more, to be shown, changed and accepted.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use longhaul_redact::has_secret;
 use longhaul_workspace::{Patience, unified_diff};
 
 use super::section::with_item;
-use super::{Change, Fact, Saved, lock, look_for, read_memory, write_memory};
+use super::{Fact, FactChange, SavedFact, lock, look_for, read_memory, write_memory};
 use crate::duplicates::Likeness;
 use crate::error::MemoryError;
 
@@ -18,7 +18,7 @@ pub struct Proposal {
     fact: Fact,
     before: String,
     after: String,
-    change: Change,
+    change: FactChange,
     now: Timestamp,
 }
 
@@ -35,7 +35,7 @@ impl Proposal {
         let (path, fact, before) = (path.to_path_buf(), fact.clone(), before.to_owned());
         let (similar, contradicts) = match look_for(&fact, &before) {
             Likeness::Same(known) => {
-                let change = Change::AlreadyThere { known };
+                let change = FactChange::AlreadyThere { known };
                 return Self { path, fact, after: before.clone(), before, change, now };
             }
             Likeness::Similar(known) => (Some(known), None),
@@ -45,7 +45,7 @@ impl Proposal {
         let day = now.to_string();
         let item = format!("- {fact} <!-- saved {} -->", day.get(..10).unwrap_or(&day));
         let (after, line) = with_item(&before, &item);
-        Self { path, fact, before, after, change: Change::Added { line, similar, contradicts }, now }
+        Self { path, fact, before, after, change: FactChange::Added { line, similar, contradicts }, now }
     }
 
     /// The file.
@@ -53,27 +53,27 @@ impl Proposal {
         &self.path
     }
 
-    /// What it holds.
+    /// The present contents.
     pub fn before(&self) -> &str {
         &self.before
     }
 
-    /// What it would hold.
+    /// The proposed contents.
     pub fn after(&self) -> &str {
         &self.after
     }
 
-    /// What would change, as a diff that people read; empty if nothing would.
+    /// The change as a diff that people read; empty if there is none.
     pub fn diff(&self) -> String {
         unified_diff(("Current", &self.before), ("Proposed", &self.after)).text
     }
 
-    /// What the file says already that has to do with the fact.
+    /// The remark about what the file says already that has to do with the fact.
     pub fn remark(&self) -> Option<String> {
         self.change.remark()
     }
 
-    /// What a user is asked.
+    /// The question to the user.
     pub fn title(&self, user_home: Option<&Path>) -> String {
         let path = match user_home.and_then(|home| self.path.strip_prefix(home).ok()) {
             Some(inside) => format!("~/{}", inside.display()),
@@ -90,7 +90,7 @@ impl Proposal {
         let new = after.lines().filter(|line| !self.before.lines().any(|known| known == *line));
         match has_secret(&new.collect::<Vec<_>>().join("\n")) {
             Some(kind) => Err(MemoryError::Secret { kind }),
-            None => Ok(Self { after, change: Change::Edited, ..self }),
+            None => Ok(Self { after, change: FactChange::Edited, ..self }),
         }
     }
 
@@ -99,23 +99,23 @@ impl Proposal {
     ///
     /// # Errors
     /// [`MemoryError::ChangedMeanwhile`], or what prevents writing; the file is then as it was.
-    pub fn accept(self, patience: Patience) -> Result<Saved, MemoryError> {
+    pub fn accept(self, patience: Patience) -> Result<SavedFact, MemoryError> {
         let _lock = lock(&self.path, patience)?;
         let current = read_memory(&self.path)?;
         if current == self.before {
             return self.write();
         }
         match self.change {
-            Change::Edited => Err(MemoryError::ChangedMeanwhile { path: self.path }),
+            FactChange::Edited => Err(MemoryError::ChangedMeanwhile { path: self.path }),
             _ => Self::new(&self.path, &current, &self.fact, self.now).write(),
         }
     }
 
     /// Writes the new contents; the caller has the lock.
-    pub(super) fn write(self) -> Result<Saved, MemoryError> {
+    pub(super) fn write(self) -> Result<SavedFact, MemoryError> {
         if self.after != self.before {
             write_memory(&self.path, &self.after)?;
         }
-        Ok(Saved { path: self.path, fact: self.fact, change: self.change })
+        Ok(SavedFact { path: self.path, fact: self.fact, change: self.change })
     }
 }

@@ -4,15 +4,15 @@ use std::path::{Component, Path, PathBuf};
 
 use longhaul_workspace::canonical_workspace;
 
-use super::Scope;
-use crate::tiers::Places;
+use super::FactScope;
+use crate::places::Places;
 
-/// Where a fact seems to hold.
+/// The scope that a fact seems to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposedScope {
-    /// Where.
-    pub scope: Scope,
-    /// Whether its words say so; if not, somebody who knows should be asked.
+    /// The scope.
+    pub scope: FactScope,
+    /// True if its words say so; if not, somebody who knows should be asked.
     pub is_clear: bool,
 }
 
@@ -110,7 +110,7 @@ const HABITS: [&str; 43] = [
     "わたしは",
 ];
 
-/// How facts begin that are about the user without naming them.
+/// The beginnings of facts that are about the user without naming them.
 const HABITS_AT_START: [&str; 6] = ["prefers", "likes", "dislikes", "hates", "always answer", "always reply"];
 
 /// Words that turn what stands behind them round.
@@ -152,11 +152,11 @@ const FOLDER_WORDS: [&str; 12] = [
 /// there, and whether it may be written to, is looked up.
 ///
 /// ```
-/// use longhaul_memory::{Places, Scope, propose_scope};
+/// use longhaul_memory::{Places, FactScope, propose_scope};
 ///
 /// let propose = |text| propose_scope(text, &Places::default());
-/// assert_eq!(propose("I prefer short answers.").scope, Scope::Global);
-/// assert_eq!(propose("In this project tests run with `make`.").scope, Scope::Project);
+/// assert_eq!(propose("I prefer short answers.").scope, FactScope::Global);
+/// assert_eq!(propose("In this project tests run with `make`.").scope, FactScope::Project);
 /// assert!(!propose("Tests run with `make`.").is_clear);
 /// ```
 pub fn propose_scope(text: &str, places: &Places) -> ProposedScope {
@@ -170,20 +170,20 @@ pub fn propose_scope(text: &str, places: &Places) -> ProposedScope {
     let is_turned = here.is_some_and(|at| TURNED.iter().any(|cue| stands_before(&words, at, cue)));
     let (scope, is_clear) = match (here.is_some(), is_everywhere, folders.as_slice()) {
         // It is said of both, or of what this project is not.
-        (true, true, _) => (Scope::Project, false),
-        (true, false, _) if is_turned => (Scope::Global, false),
-        (_, false, [folder]) if !is_own => (Scope::Folder(folder.clone()), true),
-        (true, false, []) => (Scope::Project, true),
-        (false, true, []) => (Scope::Global, true),
-        (false, true, _) => (Scope::Global, false),
+        (true, true, _) => (FactScope::Project, false),
+        (true, false, _) if is_turned => (FactScope::Global, false),
+        (_, false, [folder]) if !is_own => (FactScope::Folder(folder.clone()), true),
+        (true, false, []) => (FactScope::Project, true),
+        (false, true, []) => (FactScope::Global, true),
+        (false, true, _) => (FactScope::Global, false),
         // What somebody does in a folder need not concern others there.
-        (_, false, [_, ..]) => (Scope::Project, false),
-        (false, false, []) => (Scope::Global, is_personal),
+        (_, false, [_, ..]) => (FactScope::Project, false),
+        (false, false, []) => (FactScope::Global, is_personal),
     };
     ProposedScope { scope, is_clear }
 }
 
-/// What is said, in lower case and with single spaces; without what is only quoted, in which anything may stand.
+/// The spoken words, in lower case and with single spaces; without quotations, in which anything may stand.
 fn spoken(text: &str) -> String {
     let mut said = String::with_capacity(text.len());
     let mut closing: Option<char> = None;
@@ -205,7 +205,7 @@ fn spoken(text: &str) -> String {
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Where a cue stands, as words of their own. Languages that are written without spaces have no such borders.
+/// The place of a cue, as words of their own. Languages that are written without spaces have no such borders.
 fn find(words: &str, cue: &str) -> Option<usize> {
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     words.match_indices(cue).map(|(at, _)| at).find(|at| {
@@ -213,7 +213,7 @@ fn find(words: &str, cue: &str) -> Option<usize> {
     })
 }
 
-/// Whether a cue stands directly before a place, or a short word away.
+/// True if a cue stands directly before a place, or a short word away.
 fn stands_before(words: &str, at: usize, cue: &str) -> bool {
     let before = words[..at].trim_end();
     let without = before.rsplit_once(' ').map_or("", |(rest, last)| if last.len() <= 3 { rest } else { "" });
@@ -285,10 +285,10 @@ fn folder_below(root: &Path, given: &Path, name: &str, home: Option<&Path>) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tiers::WorkFolder;
+    use crate::places::WorkFolder;
     use std::fs;
 
-    /// What is proposed in a workspace with some folders: `global`, `project` or a folder, with `?` where it is not clear.
+    /// Checks the proposal in a workspace with some folders: `global`, `project` or a folder, with `?` where it is not clear.
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let folder = tempfile::tempdir().unwrap();
@@ -307,9 +307,9 @@ mod tests {
         };
         let proposed = propose_scope(text, &places);
         let place = match &proposed.scope {
-            Scope::Global => "global".to_string(),
-            Scope::Project => "project".to_string(),
-            Scope::Folder(folder) => folder.strip_prefix(&root).unwrap().display().to_string(),
+            FactScope::Global => "global".to_string(),
+            FactScope::Project => "project".to_string(),
+            FactScope::Folder(folder) => folder.strip_prefix(&root).unwrap().display().to_string(),
         };
         let mark = if proposed.is_clear { "" } else { "?" };
         assert_eq!(format!("{place}{mark}"), expected, "{text}");
@@ -414,7 +414,7 @@ mod tests {
         fs::create_dir(folder.path().join("docs")).unwrap();
         let workspace = WorkFolder { path: folder.path().to_path_buf(), is_trusted: false };
         let places = Places { folders: vec![workspace], ..Places::default() };
-        assert_eq!(propose_scope("In docs/ use tabs", &places).scope, Scope::Global);
-        assert_eq!(propose_scope("In this project use tabs", &places).scope, Scope::Project);
+        assert_eq!(propose_scope("In docs/ use tabs", &places).scope, FactScope::Global);
+        assert_eq!(propose_scope("In this project use tabs", &places).scope, FactScope::Project);
     }
 }

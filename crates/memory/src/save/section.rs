@@ -9,7 +9,7 @@ pub(super) fn with_item(text: &str, item: &str) -> (String, usize) {
     let end = line_end(text);
     let before_item = match find_section(text) {
         None => format!("{}{HEADER}{end}", with_gap(text, end)),
-        Some(Section { start, stop }) => {
+        Some(FileSection { start, stop }) => {
             let (head, section) = (text[..start].trim_end(), text[start..stop].trim());
             let gap = if section.is_empty() { "" } else { end };
             format!("{head}{end}{section}{gap}")
@@ -21,13 +21,13 @@ pub(super) fn with_item(text: &str, item: &str) -> (String, usize) {
     (format!("{}{end}", whole.trim_end()), line)
 }
 
-/// Where a section is: from behind its heading to before the line end ahead of the next one.
-struct Section {
+/// The place of a section: from behind its heading to before the line end ahead of the next one.
+struct FileSection {
     start: usize,
     stop: usize,
 }
 
-fn find_section(text: &str) -> Option<Section> {
+fn find_section(text: &str) -> Option<FileSection> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         if line.trim_end() == HEADER {
@@ -35,7 +35,7 @@ fn find_section(text: &str) -> Option<Section> {
             let next = text[start..].find("\n## ").map(|next| start + next);
             // A carriage return belongs to the line end behind it.
             let next = next.map(|next| if text[..next].ends_with('\r') { next - 1 } else { next });
-            return Some(Section { start, stop: next.unwrap_or(text.len()) });
+            return Some(FileSection { start, stop: next.unwrap_or(text.len()) });
         }
         at += line.len();
     }

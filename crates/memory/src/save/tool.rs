@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::{Saved, Scope};
+use super::{FactScope, SavedFact};
 use crate::error::MemoryError;
 
 /// The name of the tool.
 pub const SAVE_TOOL: &str = "save_memory";
 
-/// What a model asks for.
+/// The arguments of a model's call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveCall {
-    /// What to remember.
+    /// The fact to remember.
     pub fact: String,
-    /// What it holds for, where that is said.
-    pub scope: Option<Scope>,
+    /// The scope, where it is stated.
+    pub scope: Option<FactScope>,
 }
 
 /// The parameters of the tool, as a JSON schema.
@@ -25,7 +25,7 @@ pub fn save_schema() -> Value {
             "fact": {"type": "string", "description": "The fact to remember: one short sentence that can be understood by itself."},
             "scope": {
                 "type": "string",
-                "enum": Scope::NAMED.each_ref().map(Scope::name),
+                "enum": FactScope::NAMED.each_ref().map(FactScope::name),
                 "description": "Where it holds: \"global\" in every project, \"project\" only in this one and for this user alone. Left out, \
                                 the words of the fact decide, and the answer tells how.",
             },
@@ -38,7 +38,7 @@ pub fn save_schema() -> Value {
 /// Reads the arguments of a call.
 ///
 /// # Errors
-/// What is wrong with them, in a sentence for the model.
+/// The fault in a sentence for the model.
 pub fn parse_save_call(arguments: &Value) -> Result<SaveCall, String> {
     let arguments = arguments.as_object().ok_or("The parameters must be an object.")?;
     if let Some(unknown) = arguments.keys().find(|key| !["fact", "scope"].contains(&key.as_str())) {
@@ -49,14 +49,14 @@ pub fn parse_save_call(arguments: &Value) -> Result<SaveCall, String> {
     let scope = match arguments.get("scope") {
         None => None,
         Some(stated) => {
-            let known = Scope::NAMED.into_iter().find(|scope| stated == scope.name());
+            let known = FactScope::NAMED.into_iter().find(|scope| stated == scope.name());
             Some(known.ok_or("Parameter \"scope\" must be \"global\" or \"project\".")?)
         }
     };
     Ok(SaveCall { fact, scope })
 }
 
-/// What a model is answered when a fact could not be saved.
+/// The answer to a model when a fact could not be saved.
 pub fn save_failure(error: &MemoryError) -> Value {
     use std::error::Error;
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
@@ -64,8 +64,8 @@ pub fn save_failure(error: &MemoryError) -> Value {
     json!({"success": false, "error": format!("Failed to save memory. Detail: {detail}")})
 }
 
-impl Saved {
-    /// What a model is answered.
+impl SavedFact {
+    /// The answer to a model.
     pub fn to_json(&self) -> Value {
         json!({"success": true, "message": self.to_string()})
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(arguments: &Value, expected: &Result<(&str, Option<Scope>), &str>) {
+    fn check(arguments: &Value, expected: &Result<(&str, Option<FactScope>), &str>) {
         let call = parse_save_call(arguments);
         let call = call.as_ref().map(|call| (call.fact.as_str(), call.scope.clone())).map_err(String::as_str);
         assert_eq!(&call, expected, "{arguments}");
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn calls_have_a_fact_and_perhaps_a_scope() {
         check(&json!({"fact": "a"}), &Ok(("a", None)));
-        check(&json!({"fact": "a", "scope": "project"}), &Ok(("a", Some(Scope::Project))));
+        check(&json!({"fact": "a", "scope": "project"}), &Ok(("a", Some(FactScope::Project))));
         check(
             &json!({"fact": "a", "scope": "all"}),
             &Err("Parameter \"scope\" must be \"global\" or \"project\"."),

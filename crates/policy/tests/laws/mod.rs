@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use longhaul_policy::{
-    ApprovalMode, Call, Decision, Effect, Policy, Priority, Rule, Situation, Source, Standing, Tier,
-    ToolPattern, Verdict, parse_rules, rule_from_setting, suggest_prefixes,
+    ApprovalMode, Call, Decision, Policy, Priority, ProblemEffect, Rule, RuleSource, RuleTier,
+    SettingVerdict, Situation, ToolPattern, Verdict, parse_rules, rule_from_setting, suggest_prefixes,
 };
 use serde_json::{Value, json};
 
@@ -33,15 +33,15 @@ fn situations() -> impl Iterator<Item = Situation> {
 
 /// Any text is read or refused, always alike, and what was read can decide about anything.
 pub(crate) fn check_file(text: &str) {
-    let (rules, problems) = parse_rules(text, Path::new("any.toml"), Tier::User);
-    let again = parse_rules(text, Path::new("any.toml"), Tier::User);
+    let (rules, problems) = parse_rules(text, Path::new("any.toml"), RuleTier::User);
+    let again = parse_rules(text, Path::new("any.toml"), RuleTier::User);
     assert_eq!(format!("{rules:?} {problems:?}"), format!("{:?} {:?}", again.0, again.1));
     let lines = text.split('\n').count();
     for problem in &problems {
         assert!(problem.line.is_none_or(|line| (1..=lines).contains(&line)), "{problem}");
         assert!(!problem.reason.is_empty());
     }
-    if problems.iter().any(|problem| problem.effect == Effect::FileSkipped) {
+    if problems.iter().any(|problem| problem.effect == ProblemEffect::FileSkipped) {
         assert!(rules.is_empty());
     }
     check_policy(&rules);
@@ -50,8 +50,8 @@ pub(crate) fn check_file(text: &str) {
 /// Any command line is decided about, and one that is allowed hides no other command.
 pub(crate) fn check_command_line(line: &str) {
     let rule = |name: &str, standing| rule_from_setting(standing, name, "a setting").expect("a rule");
-    let allowing = Policy::default().with(rule("run_shell_command(echo)", Standing::AllowedTool));
-    let denying = Policy::unattended().with(rule("run_shell_command(denied)", Standing::ExcludedTool));
+    let allowing = Policy::default().with(rule("run_shell_command(echo)", SettingVerdict::AllowedTool));
+    let denying = Policy::unattended().with(rule("run_shell_command(denied)", SettingVerdict::ExcludedTool));
     let decide = |line: &str| {
         let args = json!({ "command": line });
         let call = Call::new("run_shell_command", &args);
@@ -115,12 +115,12 @@ fn turned(value: &Value) -> Value {
 
 /// A rule of a higher tier about everything outweighs all others.
 pub(crate) fn check_tiers(rules: Vec<Rule>, verdict: Verdict) {
-    let top = Priority::new(Tier::Admin, 0);
-    let policy = Policy::new(rules).with(Rule::new(ToolPattern::Any, verdict, top, Source::BuiltIn));
+    let top = Priority::new(RuleTier::Admin, 0);
+    let policy = Policy::new(rules).with(Rule::new(ToolPattern::Any, verdict, top, RuleSource::BuiltIn));
     for (tool, args) in calls() {
         for situation in situations() {
             let ruling = policy.decide(&Call::new(tool, &args), situation);
-            assert_eq!(ruling.rule.map(|rule| rule.priority.tier()), Some(Tier::Admin));
+            assert_eq!(ruling.rule.map(|rule| rule.priority.tier()), Some(RuleTier::Admin));
         }
     }
 }

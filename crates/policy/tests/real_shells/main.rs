@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 use generate::Random;
 use longhaul_policy::{
-    ApprovalMode, Call, Decision, Policy, Situation, Standing, default_rules, rule_from_setting,
+    ApprovalMode, Call, Decision, Policy, SettingVerdict, Situation, default_rules, rule_from_setting,
 };
 use serde_json::json;
 
@@ -28,7 +28,7 @@ const TRIES: usize = 60;
 fn policy() -> Policy {
     ["echo", "cat"].into_iter().fold(Policy::new(default_rules()), |policy, program| {
         let name = format!("run_shell_command({program})");
-        policy.with(rule_from_setting(Standing::AllowedTool, &name, "--allowed-tools").expect("a rule"))
+        policy.with(rule_from_setting(SettingVerdict::AllowedTool, &name, "--allowed-tools").expect("a rule"))
     })
 }
 
@@ -40,7 +40,7 @@ fn is_allowed(policy: &Policy, line: &str, mode: ApprovalMode) -> bool {
 
 /// A policy that allows everything but `CMD`.
 fn denying_policy() -> Policy {
-    let rule = rule_from_setting(Standing::ExcludedTool, "run_shell_command(CMD)", "tools.exclude");
+    let rule = rule_from_setting(SettingVerdict::ExcludedTool, "run_shell_command(CMD)", "tools.exclude");
     Policy::new(default_rules()).with(rule.expect("a rule"))
 }
 

@@ -7,7 +7,6 @@ mod words;
 use redirects::PendingDocument;
 use words::RawWord;
 
-use crate::wrapper;
 use crate::{CommandOrigin, Redirect, ShellScript, ShellWord, SimpleCommand, Unclear, WordKind};
 
 /// The depth to which substitutions may be nested.
@@ -20,20 +19,13 @@ const KEYWORDS: &[&str] =
 /// Words that begin what is not followed here.
 const UNFOLLOWED: &[&str] = &["case", "esac", "select", "function", "coproc", "[["];
 
-/// Takes a command line apart, in time proportional to its length.
-pub fn parse_script(text: &str) -> ShellScript {
-    let mut script = lex(text, 0);
-    wrapper::expand(&mut script);
-    script
-}
-
 /// The commands of a text, without those that they run.
 pub(crate) fn lex(text: &str, depth: usize) -> ShellScript {
     let mut lexer = Lexer::new(text, depth);
     if depth > MAX_DEPTH {
         lexer.unclear(Unclear::Depth);
     } else {
-        lexer.script(End::OfText);
+        lexer.script(ScriptEnd::OfText);
     }
     for command in &mut lexer.commands {
         command.depth = depth;
@@ -43,7 +35,7 @@ pub(crate) fn lex(text: &str, depth: usize) -> ShellScript {
 
 /// The end of a script.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ScriptEnd {
     OfText,
     Bracket,
 }
@@ -123,7 +115,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads commands until the text or the bracket around them ends.
-    fn script(&mut self, end: End) {
+    fn script(&mut self, end: ScriptEnd) {
         let mut partial = Partial::default();
         let mut groups = 0_usize;
         while let Some(next) = self.peek() {
@@ -161,7 +153,7 @@ impl<'a> Lexer<'a> {
                     self.at += 1;
                     match groups.checked_sub(1) {
                         Some(fewer) => groups = fewer,
-                        None if end == End::Bracket => return,
+                        None if end == ScriptEnd::Bracket => return,
                         None => self.unclear(Unclear::StrayBracket),
                     }
                 }
@@ -173,7 +165,7 @@ impl<'a> Lexer<'a> {
             }
         }
         self.finish(&mut partial);
-        if end == End::Bracket || groups > 0 || !self.pending.is_empty() {
+        if end == ScriptEnd::Bracket || groups > 0 || !self.pending.is_empty() {
             self.unclear(Unclear::Unclosed);
         }
     }
@@ -234,7 +226,7 @@ impl<'a> Lexer<'a> {
         } else {
             let outer = std::mem::take(&mut self.pending);
             let was_nested = std::mem::replace(&mut self.is_nested, true);
-            self.script(End::Bracket);
+            self.script(ScriptEnd::Bracket);
             // Shells do not agree on where a document begins that is announced on one side of the bracket.
             if !self.pending.is_empty() {
                 self.unclear(Unclear::Document);
@@ -261,7 +253,7 @@ impl<'a> Lexer<'a> {
         if lexer.depth > MAX_DEPTH {
             lexer.unclear(Unclear::Depth);
         } else {
-            lexer.script(End::OfText);
+            lexer.script(ScriptEnd::OfText);
         }
         self.take_over(lexer);
     }

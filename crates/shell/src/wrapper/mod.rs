@@ -19,13 +19,13 @@ const SHELLS: &[&str] = &[
 
 /// The commands that a command runs, as far as its words tell.
 #[derive(Default)]
-struct Runs {
-    inner: Vec<Inner>,
+struct WrappedRuns {
+    inner: Vec<InnerScript>,
     unread: Option<Unclear>,
 }
 
 /// Something that a command runs, with the word that names it.
-enum Inner {
+enum InnerScript {
     /// The words from `word` on, without those behind the end.
     Words { word: usize, end: usize, is_open_ended: bool, placeholder: Option<String> },
     /// A script.
@@ -34,14 +34,14 @@ enum Inner {
     File { word: usize },
 }
 
-impl Runs {
+impl WrappedRuns {
     fn words(word: usize, command: &SimpleCommand) -> Self {
         let end = command.words.len();
         if word >= end {
             return Self { unread: command.is_open_ended.then_some(Unclear::Input), ..Self::default() };
         }
         let is_open_ended = command.is_open_ended;
-        Self { inner: vec![Inner::Words { word, end, is_open_ended, placeholder: None }], unread: None }
+        Self { inner: vec![InnerScript::Words { word, end, is_open_ended, placeholder: None }], unread: None }
     }
 
     /// A script that is put together of these words.
@@ -51,7 +51,7 @@ impl Runs {
         }
         let is_literal = !command.is_open_ended && words.iter().all(ShellWord::is_literal);
         Self {
-            inner: vec![Inner::Script { word, text: join(words) }],
+            inner: vec![InnerScript::Script { word, text: join(words) }],
             unread: (!is_literal).then_some(Unclear::Argument),
         }
     }
@@ -69,23 +69,23 @@ pub(crate) fn expand(script: &mut ShellScript) {
         if changes_shell(command) {
             script.unclear.get_or_insert(Unclear::ShellOption);
         }
-        let Runs { inner, unread } = runs(command);
+        let WrappedRuns { inner, unread } = runs(command);
         let depth = command.depth + 1;
         let is_too_deep = depth > MAX_WRAPPERS && !inner.is_empty();
         for inner in inner.into_iter().filter(|_| !is_too_deep) {
             let outer = &script.commands[index];
             let (origin, mut found) = match inner {
-                Inner::Words { word, end, is_open_ended, placeholder } => {
+                InnerScript::Words { word, end, is_open_ended, placeholder } => {
                     let mut command = command_of(&outer.words[word..end], placeholder.as_deref());
                     command.is_open_ended = is_open_ended;
                     command.redirects = input_of(outer);
                     (CommandOrigin::Wrapped { by: index, word }, vec![command])
                 }
-                Inner::File { word } => {
+                InnerScript::File { word } => {
                     let command = command_of(&outer.words[word..], None);
                     (CommandOrigin::ScriptFile { by: index, word }, vec![command])
                 }
-                Inner::Script { word, text } => {
+                InnerScript::Script { word, text } => {
                     let inner = lex(&text, depth.min(MAX_DEPTH));
                     if let Some(reason) = inner.unclear {
                         script.unclear.get_or_insert(reason);
@@ -106,15 +106,15 @@ pub(crate) fn expand(script: &mut ShellScript) {
 }
 
 /// Finds what a command runs.
-fn runs(command: &SimpleCommand) -> Runs {
-    let Some(program) = command.program() else { return Runs::default() };
+fn runs(command: &SimpleCommand) -> WrappedRuns {
+    let Some(program) = command.program() else { return WrappedRuns::default() };
     if !program.is_literal() && !has_plain_name(program) {
-        return Runs::unread(Unclear::Program);
+        return WrappedRuns::unread(Unclear::Program);
     }
     let next = command.assignments + 1;
     match Follow::of(program.file_name()) {
         Some(Follow::Shell) => shells::shell(command),
-        Some(Follow::Eval) => Runs::joined(next, &command.words[next..], command),
+        Some(Follow::Eval) => WrappedRuns::joined(next, &command.words[next..], command),
         Some(Follow::Input) => shells::script_in_input(command),
         Some(Follow::Trap) => shells::trap(command),
         Some(Follow::Source) => shells::source(command),
@@ -122,22 +122,24 @@ fn runs(command: &SimpleCommand) -> Runs {
         Some(Follow::Find) => find(command),
         Some(Follow::Fd) => fd(command),
         // A name may stand before its program; such a line is unclear anyway.
-        Some(Follow::Coprocess) => Runs::words(next, command),
+        Some(Follow::Coprocess) => WrappedRuns::words(next, command),
         Some(Follow::Jobs) => {
             let words = &command.words[next..];
             match words.iter().position(|word| word.text.starts_with('-') && word.text.contains('x')) {
-                Some(at) => Runs::words(next + at + 1, command),
-                None if words.iter().all(ShellWord::is_literal) => Runs::default(),
-                None => Runs::unread(Unclear::Argument),
+                Some(at) => WrappedRuns::words(next + at + 1, command),
+                None if words.iter().all(ShellWord::is_literal) => WrappedRuns::default(),
+                None => WrappedRuns::unread(Unclear::Argument),
             }
         }
         Some(Follow::Prefix(prefix)) => prefix.runs(command),
         Some(Follow::Interpreter(interpreter)) => {
             let holds_code = interpreter.holds_code(command);
-            Runs { inner: Vec::new(), unread: holds_code.then_some(Unclear::Code) }
+            WrappedRuns { inner: Vec::new(), unread: holds_code.then_some(Unclear::Code) }
         }
-        None if builtins::evaluates_words(program.file_name(), command) => Runs::unread(Unclear::Argument),
-        None => Runs::default(),
+        None if builtins::evaluates_words(program.file_name(), command) => {
+            WrappedRuns::unread(Unclear::Argument)
+        }
+        None => WrappedRuns::default(),
     }
 }
 
@@ -230,8 +232,8 @@ fn is_plain_set(words: &[ShellWord]) -> bool {
 }
 
 /// `find … -exec COMMAND ;`
-fn find(command: &SimpleCommand) -> Runs {
-    let mut runs = Runs::default();
+fn find(command: &SimpleCommand) -> WrappedRuns {
+    let mut runs = WrappedRuns::default();
     let mut index = command.assignments + 1;
     while let Some(word) = command.words.get(index) {
         index += 1;
@@ -258,7 +260,7 @@ fn find(command: &SimpleCommand) -> Runs {
         index = end + 1;
         if start < end {
             let placeholder = Some("{}".to_owned());
-            runs.inner.push(Inner::Words { word: start, end, is_open_ended: false, placeholder });
+            runs.inner.push(InnerScript::Words { word: start, end, is_open_ended: false, placeholder });
         }
     }
     runs.unread = runs.unread.or(command.is_open_ended.then_some(Unclear::Input));
@@ -266,17 +268,18 @@ fn find(command: &SimpleCommand) -> Runs {
 }
 
 /// `fd … -x COMMAND`
-fn fd(command: &SimpleCommand) -> Runs {
+fn fd(command: &SimpleCommand) -> WrappedRuns {
     let is_option = |word: &ShellWord| matches!(word.text.as_str(), "-x" | "--exec" | "-X" | "--exec-batch");
     let has_other = |word: &ShellWord| word.kind == WordKind::Split || word.text.starts_with("--exec");
     match command.words.iter().position(is_option) {
         Some(at) if at + 1 < command.words.len() => {
             let (word, end) = (at + 1, command.words.len());
-            let inner = Inner::Words { word, end, is_open_ended: true, placeholder: Some("{".to_owned()) };
-            Runs { inner: vec![inner], unread: None }
+            let inner =
+                InnerScript::Words { word, end, is_open_ended: true, placeholder: Some("{".to_owned()) };
+            WrappedRuns { inner: vec![inner], unread: None }
         }
-        None if command.words.iter().any(has_other) => Runs::unread(Unclear::Argument),
-        _ => Runs { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
+        None if command.words.iter().any(has_other) => WrappedRuns::unread(Unclear::Argument),
+        _ => WrappedRuns { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
     }
 }
 

@@ -10,21 +10,21 @@ use longhaul_conversation::Timestamp;
 use longhaul_workspace::{StagedFolder, remove_strays};
 use serde_json::{Value, json};
 
-use super::journal::{Subject, TakenBack};
+use super::journal::{PatchSubject, TakenBack};
 use super::{Inbox, nothing_accepted};
 use crate::install::{copy_files, find_secrets_in, free_target, is_same, list_files};
 use crate::{SkillError, SkillName};
 
-/// What became of a skill that was accepted.
+/// The outcome of accepting a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// Its name in the inbox.
     pub name: String,
-    /// Where it is now.
+    /// Its new place.
     pub target: PathBuf,
 }
 
-/// What was taken back.
+/// The acceptance that was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undone {
     /// A skill, which waits again.
@@ -33,7 +33,7 @@ pub enum Undone {
     Update(TakenBack),
 }
 
-/// What was ended that a killed process had begun.
+/// The acts of a killed process that were finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settled {
     /// The files that patches were applied to, or taken back from.
@@ -46,9 +46,9 @@ pub(super) struct Settled {
     pub(super) undone: Vec<Accepted>,
 }
 
-/// How far an act on a skill is. Entries of older versions do not say it, and are done.
+/// The progress of an act on a skill. Entries of older versions do not state it, and are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum ActProgress {
     Begun,
     Done,
     Undoing,
@@ -56,7 +56,7 @@ enum Progress {
     Abandoned,
 }
 
-impl Progress {
+impl ActProgress {
     const KEY: &str = "stage";
 
     fn of(entry: &Value) -> Self {
@@ -108,11 +108,11 @@ impl Inbox {
         }))?;
         self.fuse.burn()?;
         if let Err(error) = copy_skill(&waiting.folder, &target) {
-            self.advance_last(Progress::Abandoned)?;
+            self.advance_last(ActProgress::Abandoned)?;
             return Err(error);
         }
         self.take_out(name)?;
-        self.advance_last(Progress::Done)?;
+        self.advance_last(ActProgress::Done)?;
         Ok(Accepted { name: name.to_string(), target })
     }
 
@@ -132,7 +132,7 @@ impl Inbox {
         let text = waiting.manifest.map(|manifest| manifest.body).unwrap_or_default();
         self.begin(json!({"act": "dismissed", "name": name, "at": at.to_string(), "text": text}))?;
         self.take_out(name)?;
-        self.advance_last(Progress::Done)
+        self.advance_last(ActProgress::Done)
     }
 
     /// Takes back what was accepted last of skills and of changes to them. A skill waits again with whatever was changed in it
@@ -149,7 +149,7 @@ impl Inbox {
         }
         let history = self.read_history();
         let skill = history.iter().rposition(is_accepted_skill);
-        let update = Self::last_applied(&history, |subject| subject == Subject::Skill);
+        let update = Self::last_applied(&history, |subject| subject == PatchSubject::Skill);
         match (skill, update) {
             (skill, Some(update)) if skill.is_none_or(|skill| skill < update) => {
                 Ok(Undone::Update(self.take_back(update)?))
@@ -165,7 +165,7 @@ impl Inbox {
         if place.symlink_metadata().is_ok() && !is_same(&place, &target)? {
             return Err(SkillError::Exists { name, path: place });
         }
-        self.advance(&mut history, last, Progress::Undoing)?;
+        self.advance(&mut history, last, ActProgress::Undoing)?;
         self.go_on_undoing(&mut history, last)
     }
 
@@ -184,7 +184,7 @@ impl Inbox {
             remove_folder(&target)?;
         }
         history[place]["undone"] = true.into();
-        self.advance(history, place, Progress::Done)?;
+        self.advance(history, place, ActProgress::Done)?;
         Ok(Accepted { name, target })
     }
 
@@ -196,33 +196,33 @@ impl Inbox {
                 continue;
             }
             let Ok(meant) = self.meant_by(&history[place]) else {
-                self.advance(&mut history, place, Progress::Abandoned)?;
+                self.advance(&mut history, place, ActProgress::Abandoned)?;
                 continue;
             };
             let waiting = self.skills.join(&meant.name);
             let waits = waiting.symlink_metadata().is_ok();
             let act = history[place]["act"].as_str().unwrap_or_default().to_string();
-            match (act.as_str(), Progress::of(&history[place])) {
+            match (act.as_str(), ActProgress::of(&history[place])) {
                 ("dismissed", _) => {
                     self.take_out(&meant.name)?;
-                    self.advance(&mut history, place, Progress::Done)?;
+                    self.advance(&mut history, place, ActProgress::Done)?;
                     settled.dismissed.push(meant.name);
                 }
-                (_, Progress::Undoing) => {
+                (_, ActProgress::Undoing) => {
                     // Somebody changed one of the two since: both stay.
                     if waits && meant.target.is_dir() && !is_same(&waiting, &meant.target)? {
-                        self.advance(&mut history, place, Progress::Done)?;
+                        self.advance(&mut history, place, ActProgress::Done)?;
                     } else {
                         settled.undone.push(self.go_on_undoing(&mut history, place)?);
                     }
                 }
                 _ if meant.target.is_dir() && (!waits || is_same(&waiting, &meant.target)?) => {
                     self.take_out(&meant.name)?;
-                    self.advance(&mut history, place, Progress::Done)?;
+                    self.advance(&mut history, place, ActProgress::Done)?;
                     settled.accepted.push(meant);
                 }
                 // It was not copied, or somebody else put something there.
-                _ => self.advance(&mut history, place, Progress::Abandoned)?,
+                _ => self.advance(&mut history, place, ActProgress::Abandoned)?,
             }
         }
         Ok(())
@@ -250,17 +250,17 @@ impl Inbox {
 
     /// Notes that an act begins.
     fn begin(&self, mut entry: Value) -> Result<(), SkillError> {
-        entry[Progress::KEY] = Progress::Begun.as_str().into();
+        entry[ActProgress::KEY] = ActProgress::Begun.as_str().into();
         self.note(entry)
     }
 
     /// Notes how far an act is.
-    fn advance(&self, history: &mut [Value], place: usize, progress: Progress) -> Result<(), SkillError> {
-        history[place][Progress::KEY] = progress.as_str().into();
+    fn advance(&self, history: &mut [Value], place: usize, progress: ActProgress) -> Result<(), SkillError> {
+        history[place][ActProgress::KEY] = progress.as_str().into();
         self.write_history(history)
     }
 
-    fn advance_last(&self, progress: Progress) -> Result<(), SkillError> {
+    fn advance_last(&self, progress: ActProgress) -> Result<(), SkillError> {
         let mut history = self.read_history();
         match history.len().checked_sub(1) {
             Some(last) => self.advance(&mut history, last, progress),
@@ -269,17 +269,17 @@ impl Inbox {
     }
 }
 
-/// Whether an entry of the history is an act on a skill that was cut off.
+/// True if an entry of the history is an act on a skill that was cut off.
 pub(super) fn is_open(entry: &Value) -> bool {
     let is_act = entry["act"] == "accepted" || entry["act"] == "dismissed";
-    is_act && matches!(Progress::of(entry), Progress::Begun | Progress::Undoing)
+    is_act && matches!(ActProgress::of(entry), ActProgress::Begun | ActProgress::Undoing)
 }
 
-/// Whether an entry of the history is a skill that was accepted and is still there.
+/// True if an entry of the history is a skill that was accepted and is still there.
 fn is_accepted_skill(entry: &Value) -> bool {
     let target = entry["to"].as_str().map(Path::new);
     let is_accepted = entry["act"] == "accepted" && entry["undone"] != true;
-    is_accepted && Progress::of(entry) == Progress::Done && target.is_some_and(Path::is_dir)
+    is_accepted && ActProgress::of(entry) == ActProgress::Done && target.is_some_and(Path::is_dir)
 }
 
 /// Copies a skill to a place that is free, whole or not at all.

@@ -1,6 +1,6 @@
 //! Applies patches to all of their files or to none, and takes that back.
 //!
-//! What every file held before, and is to hold, is noted first; then the files are written, one by one; then it is noted that
+//! The former and the new contents of every file are noted first; then the files are written, one by one; then it is noted that
 //! this is done. A process that is killed between any two of these leaves a note, and the next act on the inbox ends what the
 //! note says. Where a file was changed by somebody else meanwhile, the others are put back as they were.
 
@@ -19,25 +19,25 @@ use crate::patch::read_target;
 use crate::read::read_text;
 use crate::{PlannedWrite, SkillError};
 
-/// What a note of this kind is called in the history.
+/// The name of a note of this kind in the history.
 const ACT: &str = "applied";
 
 /// So many acceptances can be taken back; of older ones it is only known that they were.
 const KEPT: usize = 20;
 
-/// What patches are about, by the name of the folder in which they wait.
+/// The subject of patches, by the name of the folder in which they wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Subject {
+pub(super) enum PatchSubject {
     Private,
     Global,
     Skill,
 }
 
-/// How far an acceptance is.
+/// The progress of an acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Stage {
+enum AcceptanceStage {
     Begun,
     Done,
     Undoing,
@@ -50,26 +50,26 @@ enum Stage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Acceptance {
     act: String,
-    subject: Subject,
+    subject: PatchSubject,
     at: String,
-    stage: Stage,
-    patches: Vec<Applied>,
-    files: Vec<Written>,
+    stage: AcceptanceStage,
+    patches: Vec<JournalEntry>,
+    files: Vec<WrittenFile>,
 }
 
 /// A patch that was applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Applied {
+pub(super) struct JournalEntry {
     /// The name of its file in the inbox.
     pub(super) name: String,
     pub(super) text: String,
-    /// What was noted beside it.
+    /// The evidence that was noted beside it.
     pub(super) evidence: Value,
 }
 
 /// A file that is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Written {
+struct WrittenFile {
     path: PathBuf,
     before: Option<String>,
     after: Option<String>,
@@ -88,20 +88,20 @@ impl Inbox {
     /// Applies patches together: all of their files are written, or none.
     pub(super) fn apply(
         &self,
-        subject: Subject,
-        patches: Vec<Applied>,
+        subject: PatchSubject,
+        patches: Vec<JournalEntry>,
         writes: &[PlannedWrite],
         at: Timestamp,
     ) -> Result<(), SkillError> {
         let changes = writes.iter().filter(|write| write.before.as_ref() != Some(&write.after));
-        let files = changes.map(|write| Written {
+        let files = changes.map(|write| WrittenFile {
             path: write.path.clone(),
             before: write.before.clone(),
             after: Some(write.after.clone()),
         });
         let (act, at, files) = (ACT.to_string(), at.to_string(), files.collect());
         let mut history = self.read_history();
-        let acceptance = Acceptance { act, subject, at, stage: Stage::Begun, patches, files };
+        let acceptance = Acceptance { act, subject, at, stage: AcceptanceStage::Begun, patches, files };
         history.push(as_json(&acceptance));
         forget_old(&mut history);
         self.write_history(&history)?;
@@ -144,16 +144,16 @@ impl Inbox {
         Ok(changed)
     }
 
-    /// Whether a process was killed while it accepted something or took it back; the next act ends that.
+    /// True if a process was killed while it accepted something or took it back; the next act ends that.
     pub fn is_cut_off(&self) -> bool {
         self.read_history().iter().any(|entry| acceptance_is_open(entry) || is_open(entry))
     }
 
-    /// Where in the history the acceptance is that `undo` would take back: the last one that changed something, if it is not
+    /// The index in the history of the acceptance that `undo` would take back: the last one that changed something, if it is not
     /// too long ago.
-    pub(super) fn last_applied(history: &[Value], is_meant: impl Fn(Subject) -> bool) -> Option<usize> {
+    pub(super) fn last_applied(history: &[Value], is_meant: impl Fn(PatchSubject) -> bool) -> Option<usize> {
         let is_it = |entry: Acceptance| {
-            entry.stage == Stage::Done && is_meant(entry.subject) && !entry.files.is_empty()
+            entry.stage == AcceptanceStage::Done && is_meant(entry.subject) && !entry.files.is_empty()
         };
         history.iter().rposition(|entry| acceptance(entry).is_some_and(is_it))
     }
@@ -168,7 +168,7 @@ impl Inbox {
                 return Err(not_undone(format!("{shown} was changed since")));
             }
         }
-        entry.stage = Stage::Undoing;
+        entry.stage = AcceptanceStage::Undoing;
         history[place] = as_json(&entry);
         self.write_history(&history)?;
         let restored = entry.files.iter().map(|file| file.path.clone()).collect();
@@ -184,8 +184,8 @@ impl Inbox {
         place: usize,
         mut entry: Acceptance,
     ) -> Result<(), SkillError> {
-        let is_undo = entry.stage == Stage::Undoing;
-        let moves: Vec<Move<'_>> = entry.files.iter().map(|file| Move::of(file, is_undo)).collect();
+        let is_undo = entry.stage == AcceptanceStage::Undoing;
+        let moves: Vec<FileMove<'_>> = entry.files.iter().map(|file| FileMove::of(file, is_undo)).collect();
         let written = match self.write_all(&moves) {
             Err(Stopped::Killed(error)) => return Err(error),
             Err(Stopped::Failed(error)) => Err(error),
@@ -201,9 +201,9 @@ impl Inbox {
             }
         };
         entry.stage = match (is_undo, written.is_ok()) {
-            (false, true) | (true, false) => Stage::Done,
-            (true, true) => Stage::Undone,
-            (false, false) => Stage::Abandoned,
+            (false, true) | (true, false) => AcceptanceStage::Done,
+            (true, true) => AcceptanceStage::Undone,
+            (false, false) => AcceptanceStage::Abandoned,
         };
         let open = std::mem::replace(&mut history[place], as_json(&entry));
         self.write_history(history).inspect_err(|_| history[place] = open)?;
@@ -212,7 +212,7 @@ impl Inbox {
 
     /// Writes every file that is not written yet. Where one cannot be, or holds something else by now, those that are written
     /// get back what they held.
-    fn write_all(&self, moves: &[Move<'_>]) -> Result<(), Stopped> {
+    fn write_all(&self, moves: &[FileMove<'_>]) -> Result<(), Stopped> {
         let failed = match self.try_write_all(moves) {
             Err(Stopped::Failed(error)) => error,
             ended => return ended,
@@ -227,7 +227,7 @@ impl Inbox {
         Err(Stopped::Failed(failed))
     }
 
-    fn try_write_all(&self, moves: &[Move<'_>]) -> Result<(), Stopped> {
+    fn try_write_all(&self, moves: &[FileMove<'_>]) -> Result<(), Stopped> {
         for step in moves {
             let now = read_target(step.path).map_err(Stopped::Failed)?;
             if now.as_deref() != step.from && now.as_deref() != step.to {
@@ -245,7 +245,7 @@ impl Inbox {
     }
 
     /// Takes a patch out of the inbox, unless another one has its place by now.
-    fn remove(&self, subject: Subject, patch: &Applied) -> Result<(), SkillError> {
+    fn remove(&self, subject: PatchSubject, patch: &JournalEntry) -> Result<(), SkillError> {
         let file = self.place_of(subject).join(&patch.name);
         if read_text(&file).is_ok_and(|text| text.as_deref() == Ok(&patch.text)) {
             self.fuse.burn()?;
@@ -257,7 +257,7 @@ impl Inbox {
     }
 
     /// Lets a patch wait again; under another name where its own is taken.
-    fn put_back(&self, subject: Subject, patch: &Applied) -> Result<(), SkillError> {
+    fn put_back(&self, subject: PatchSubject, patch: &JournalEntry) -> Result<(), SkillError> {
         let folder = self.place_of(subject);
         let stem = patch.name.strip_suffix(".patch").unwrap_or(&patch.name);
         let numbered = (2..).map(|number| format!("{stem}-{number}.patch"));
@@ -280,21 +280,21 @@ impl Inbox {
         Ok(())
     }
 
-    /// Where patches of this kind wait.
-    pub(super) fn place_of(&self, subject: Subject) -> PathBuf {
+    /// The folder in which patches of this kind wait.
+    pub(super) fn place_of(&self, subject: PatchSubject) -> PathBuf {
         match subject {
-            Subject::Private => self.folder.join("private"),
-            Subject::Global => self.folder.join("global"),
-            Subject::Skill => self.skills.clone(),
+            PatchSubject::Private => self.folder.join("private"),
+            PatchSubject::Global => self.folder.join("global"),
+            PatchSubject::Skill => self.skills.clone(),
         }
     }
 
     /// The file in which it is noted where a patch comes from.
-    pub(super) fn evidence_beside(&self, subject: Subject, name: &str) -> PathBuf {
+    pub(super) fn evidence_beside(&self, subject: PatchSubject, name: &str) -> PathBuf {
         let kind = match subject {
-            Subject::Private => "private",
-            Subject::Global => "global",
-            Subject::Skill => "updates",
+            PatchSubject::Private => "private",
+            PatchSubject::Global => "global",
+            PatchSubject::Skill => "updates",
         };
         self.evidence.join(kind).join(format!("{}.json", name.strip_suffix(".patch").unwrap_or(name)))
     }
@@ -304,21 +304,21 @@ impl Inbox {
     }
 }
 
-/// Why writing stopped: by a fault, after which everything is put back, or as if the process had been killed.
+/// The reason why writing stopped: a fault, after which everything is put back, or as if the process had been killed.
 enum Stopped {
     Failed(SkillError),
     Killed(SkillError),
 }
 
-/// What happens to a file.
-struct Move<'a> {
+/// The change to a file.
+struct FileMove<'a> {
     path: &'a Path,
     from: Option<&'a str>,
     to: Option<&'a str>,
 }
 
-impl<'a> Move<'a> {
-    fn of(file: &'a Written, is_undo: bool) -> Self {
+impl<'a> FileMove<'a> {
+    fn of(file: &'a WrittenFile, is_undo: bool) -> Self {
         let (before, after) = (file.before.as_deref(), file.after.as_deref());
         let (from, to) = if is_undo { (after, before) } else { (before, after) };
         Self { path: &file.path, from, to }
@@ -327,7 +327,7 @@ impl<'a> Move<'a> {
 
 impl Acceptance {
     fn is_open(&self) -> bool {
-        matches!(self.stage, Stage::Begun | Stage::Undoing)
+        matches!(self.stage, AcceptanceStage::Begun | AcceptanceStage::Undoing)
     }
 }
 
@@ -347,7 +347,7 @@ fn as_json(entry: &Acceptance) -> Value {
     serde_json::to_value(entry).expect("texts and paths of Unicode have a form in JSON")
 }
 
-/// What files held is kept for the newest acceptances alone.
+/// Drops the former contents of files but for the newest acceptances.
 fn forget_old(history: &mut [Value]) {
     let applied = history.iter_mut().rev().filter(|entry| entry["act"] == ACT);
     for entry in applied.skip(KEPT).filter(|entry| !acceptance_is_open(entry)) {

@@ -1,4 +1,4 @@
-//! What an extraction puts into the inbox: skills that a model wrote, changes to skills that count already, and what is new after
+//! The results of an extraction in the inbox: skills that a model wrote, changes to skills that count already, and the news after
 //! a run.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use longhaul_conversation::Timestamp;
 use longhaul_workspace::{create_private_folder, write_private_atomically};
 use serde_json::{Value, json};
 
-use super::journal::Subject;
+use super::journal::PatchSubject;
 use super::{Inbox, MemoryKind};
 use crate::discover::SKILL_FILE;
 use crate::patch::whole_file_patch;
@@ -27,7 +27,7 @@ pub struct InboxSnapshot {
     memory: BTreeMap<String, String>,
 }
 
-/// What is new in an inbox: by name, only that whose content is another one.
+/// The news of an inbox: by name, only items whose content is another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InboxNews {
     /// Skills.
@@ -39,14 +39,14 @@ pub struct InboxNews {
 }
 
 impl InboxNews {
-    /// Whether nothing is new.
+    /// True if nothing is new.
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty() && self.updates.is_empty() && self.memory.is_empty()
     }
 }
 
 impl InboxSnapshot {
-    /// What is new since this moment.
+    /// The news since this moment.
     pub fn news(&self, now: &Self) -> InboxNews {
         let new = |before: &BTreeMap<String, String>, after: &BTreeMap<String, String>| {
             let changed = after.iter().filter(|(name, text)| before.get(*name) != Some(*text));
@@ -138,13 +138,13 @@ impl Inbox {
             .ok_or_else(|| refused("it changes nothing".to_string()))?;
         plan_patch(&parse_patch(&text)?, targets)?;
         let name = format!("{}.patch", skill.name());
-        let beside = self.evidence_beside(Subject::Skill, &name);
+        let beside = self.evidence_beside(PatchSubject::Skill, &name);
         self.write(&beside, &json!({"at": at.to_string(), "evidence": evidence}))?;
         self.fuse.burn()?;
         Ok(write_private_atomically(&self.skills.join(name), text.as_bytes())?)
     }
 
-    /// Whether the user was shown a skill of these commands before and did not want it.
+    /// True if the user was shown a skill of these commands before and did not want it.
     pub fn was_dismissed(&self, commands: &[String]) -> bool {
         let history = self.read_history();
         let dismissed = history.iter().filter(|entry| entry["act"] == "dismissed");
@@ -196,7 +196,7 @@ fn text_in(file: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Script;
+    use crate::LearnedScript;
     use longhaul_workspace::{Environment, Home, Patience, Projects};
 
     const AT: i64 = 1_767_323_045_000;
@@ -220,7 +220,7 @@ mod tests {
         let text = format!(
             "---\nname: {name}\ndescription: Releases.\n---\n## When to Use\n- x\n## Procedure\n1. `make dist`\n## Verification\n- z\n"
         );
-        let scripts = script.map(|text| Script::parse("up.sh", text).unwrap());
+        let scripts = script.map(|text| LearnedScript::parse("up.sh", text).unwrap());
         LearnedSkill::parse(&text, scripts.into_iter().collect()).unwrap()
     }
 

@@ -8,10 +8,10 @@ use longhaul_redact::redact;
 use longhaul_workspace::write_private_atomically;
 use serde_json::{Value, json};
 
-use super::journal::{Applied, Subject};
+use super::journal::{JournalEntry, PatchSubject};
 use super::{Inbox, TakenBack, candidate_json, nothing_accepted, read_json};
 use crate::manifest::one_line;
-use crate::mining::{Candidate, FEWEST_SESSIONS, Finding};
+use crate::mining::{FEWEST_SESSIONS, MinedPattern, SkillCandidate};
 use crate::patch::{plan_onto, read_target};
 use crate::read::read_text;
 use crate::{PatchTargets, PlannedWrite, SkillError, parse_patch, plan_patch};
@@ -41,13 +41,13 @@ pub struct WaitingPatch {
     pub file: PathBuf,
     /// The patch itself.
     pub text: String,
-    /// What it would make of which files, or why it cannot be applied.
+    /// The planned writes, or the reason why it cannot be applied.
     pub plan: Result<Vec<PlannedWrite>, String>,
-    /// Where what it says was seen, as it was noted; nothing if another program put the patch there.
+    /// The evidence, as it was noted; empty if another program put the patch there.
     pub evidence: Vec<Value>,
 }
 
-/// What became of changes to memory.
+/// The outcome of changes to memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedPatches {
     /// The files that were changed.
@@ -68,10 +68,10 @@ impl MemoryKind {
         }
     }
 
-    fn subject(self) -> Subject {
+    fn subject(self) -> PatchSubject {
         match self {
-            Self::Private => Subject::Private,
-            Self::Global => Subject::Global,
+            Self::Private => PatchSubject::Private,
+            Self::Global => PatchSubject::Global,
         }
     }
 }
@@ -121,7 +121,7 @@ impl Inbox {
                     plan = together;
                     let name = name_of(&waiting.file);
                     let evidence = read_json(&self.evidence_beside(kind.subject(), &name));
-                    patches.push(Applied { name, text: waiting.text, evidence });
+                    patches.push(JournalEntry { name, text: waiting.text, evidence });
                 }
                 Err(reason) => applied.failed.push((waiting.file, reason)),
             }
@@ -144,7 +144,7 @@ impl Inbox {
     pub fn undo_patches(&self) -> Result<TakenBack, SkillError> {
         let _lock = self.lock()?;
         self.settle()?;
-        let last = Self::last_applied(&self.read_history(), |subject| subject != Subject::Skill);
+        let last = Self::last_applied(&self.read_history(), |subject| subject != PatchSubject::Skill);
         self.take_back(last.ok_or_else(nothing_accepted)?)
     }
 
@@ -221,11 +221,11 @@ impl Inbox {
 /// A fact to remember, with the user's words that it comes from and where they were said. It has no secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProposedFact {
-    /// What to remember, where that is more than the words themselves.
+    /// The fact to remember, where that is more than the words themselves.
     statement: Option<String>,
     quote: String,
     source: String,
-    /// Where the words were said, as it is noted.
+    /// The evidence, as it is noted.
     evidence: Value,
 }
 
@@ -245,10 +245,10 @@ impl ProposedFact {
     }
 
     /// The facts in what was found: what the user said in several sessions, in their own words.
-    pub fn of(found: &[Candidate]) -> Vec<Self> {
+    pub fn of(found: &[SkillCandidate]) -> Vec<Self> {
         let repeated = found.iter().filter(|candidate| candidate.sessions() >= FEWEST_SESSIONS);
-        let fact = |candidate: &Candidate| {
-            let Finding::Correction { words } = &candidate.finding else { return None };
+        let fact = |candidate: &SkillCandidate| {
+            let MinedPattern::Correction { words } = &candidate.finding else { return None };
             let place = candidate.evidence.last().map(|seen| {
                 let mark = seen.marks.last().map(|mark| format!(" {mark}")).unwrap_or_default();
                 format!(", last in session {}{mark}", seen.session)
@@ -269,7 +269,7 @@ impl ProposedFact {
         }
     }
 
-    /// Whether a text says it already.
+    /// True if a text says it already.
     fn is_told_by(&self, text: &str) -> bool {
         let statement = self.statement.as_deref().is_some_and(|statement| text.contains(statement));
         statement || text.contains(&self.quote)
@@ -346,13 +346,13 @@ mod tests {
     use crate::mining::trial::session;
     use longhaul_workspace::{Environment, Home, Patience, Projects};
 
-    struct Desk {
+    struct Fixture {
         _root: tempfile::TempDir,
         inbox: Inbox,
         memory: PathBuf,
     }
 
-    impl Desk {
+    impl Fixture {
         fn new() -> Self {
             let root = tempfile::tempdir().unwrap();
             let environment =
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn facts_wait_in_one_patch_until_they_are_accepted() {
-        let desk = Desk::new();
+        let desk = Fixture::new();
         assert_eq!((desk.propose(PNPM), desk.propose(PNPM), desk.propose(TABS)), (1, 0, 1));
         let waiting = desk.inbox.patches(MemoryKind::Private, &desk.targets());
         assert_eq!(waiting.len(), 1);
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_fact_in_other_words_comes_with_those_of_the_user() {
-        let desk = Desk::new();
+        let desk = Fixture::new();
         let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
         let fact =
             ProposedFact::new(&format!("Packages come from pnpm,\nwith {secret}."), PNPM, "abc", Ordinal(7));
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn what_was_dismissed_is_not_proposed_again() {
-        let desk = Desk::new();
+        let desk = Fixture::new();
         desk.propose(PNPM);
         let gone =
             desk.inbox.dismiss_patches(MemoryKind::Private, &desk.targets(), Timestamp::from_millis(0));
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_patch_that_does_not_fit_goes_on_waiting() {
-        let desk = Desk::new();
+        let desk = Fixture::new();
         desk.propose(PNPM);
         fs::write(&desk.memory, "something else\n").unwrap();
         let applied = desk.accept();
@@ -451,7 +451,7 @@ mod tests {
     }
 
     /// The patch that makes a note.
-    fn note(desk: &Desk, name: &str, text: &str) {
+    fn note(desk: &Fixture, name: &str, text: &str) {
         let file = desk.inbox.folder.join("private").join(format!("{name}.patch"));
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         let target = desk.memory.with_file_name(format!("{name}.md"));
@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn a_note_that_nothing_refers_to_gets_a_line_in_the_index() {
-        let desk = Desk::new();
+        let desk = Fixture::new();
         note(&desk, "test-db", "Port 5433.");
         note(&desk, "other", "See test-db.md.");
         assert_eq!(desk.accept().changed.len(), 3);
@@ -480,7 +480,7 @@ mod tests {
 
     #[test]
     fn an_acceptance_is_taken_back_to_the_byte() {
-        let desk = Desk::new();
+        let desk = Fixture::new();
         let before = "# Mine\r\n\r\n- a fact\r\n- no end of line";
         fs::create_dir_all(desk.memory.parent().unwrap()).unwrap();
         fs::write(&desk.memory, before).unwrap();
@@ -505,7 +505,7 @@ mod tests {
     #[test]
     fn cut_off_at_any_step_everything_is_applied_or_taken_back_in_the_end() {
         for step in 0.. {
-            let desk = Desk::new();
+            let desk = Fixture::new();
             note(&desk, "one", "1");
             note(&desk, "two", "2");
             *desk.inbox.fuse.left.lock().unwrap() = Some(step);
@@ -533,7 +533,7 @@ mod tests {
 
     #[test]
     fn cut_off_between_writing_and_removing_it_is_only_removed() {
-        let desk = Desk::new();
+        let desk = Fixture::new();
         desk.propose(PNPM);
         *desk.inbox.fuse.left.lock().unwrap() = Some(2);
         assert!(desk.inbox.accept_patches(MemoryKind::Private, &desk.targets(), at()).is_err());

@@ -33,7 +33,7 @@ impl Desk {
         desk
     }
 
-    fn draft() -> Draft {
+    fn draft() -> SkillDraft {
         let lines = ["> release it", "$ ./bump.sh --minor", "$ make test"];
         write_drafts(&mine(&[session("a", &lines), session("b", &lines)]), 2, |_| false).remove(0)
     }
@@ -204,7 +204,7 @@ fn cut_off_at_any_step_nothing_is_half_done() {
     );
 }
 
-/// What a process that was killed while it copied a skill leaves: a temporary folder with some of the files.
+/// Leaves what a process that was killed while it copied a skill leaves: a temporary folder with some of the files.
 pub(in crate::inbox) fn leave_half_a_copy(beside: &Path, skill: &Path) -> PathBuf {
     let folder = beside.join(format!("{}0123456789abcdef", longhaul_workspace::STAGED_PREFIX));
     fs::create_dir_all(&folder).unwrap();

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::Timestamp;
 use serde_json::{Value, json};
 
-use super::journal::{Applied, Subject};
+use super::journal::{JournalEntry, PatchSubject};
 use super::{Inbox, read_json};
 use crate::discover::is_passed_over;
 use crate::patch::recount;
 use crate::read::read_text;
 use crate::{PatchTargets, PlannedWrite, SkillError, parse_patch, plan_patch};
 
-/// How the names of patches end.
+/// The extension of patches.
 const END: &str = ".patch";
 
 /// A change to skills that waits.
@@ -25,11 +25,11 @@ pub struct WaitingUpdate {
     pub file: PathBuf,
     /// The patch itself.
     pub text: String,
-    /// What it would make of which files, or why it cannot be applied.
+    /// The planned writes, or the reason why it cannot be applied.
     pub plan: Result<Vec<PlannedWrite>, String>,
     /// When it came in, where that is known.
     pub at: Option<Timestamp>,
-    /// Where what it says was seen, as it was noted.
+    /// The evidence, as it was noted.
     pub evidence: Vec<Value>,
 }
 
@@ -67,7 +67,7 @@ impl Inbox {
             let plan = parse_patch(&text).and_then(|patch| plan_patch(&patch, targets));
             plan.map_err(|error| error.to_string())
         });
-        let noted = read_json(&self.evidence_beside(Subject::Skill, &name));
+        let noted = read_json(&self.evidence_beside(PatchSubject::Skill, &name));
         let written = || {
             let since = file.metadata().ok()?.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
             i64::try_from(since.as_millis()).ok().map(Timestamp::from_millis)
@@ -97,9 +97,9 @@ impl Inbox {
         let plan =
             waiting.plan.map_err(|reason| SkillError::NotAcceptable { name: name.to_string(), reason })?;
         let file = format!("{}{END}", waiting.name);
-        let evidence = read_json(&self.evidence_beside(Subject::Skill, &file));
-        let patch = Applied { name: file, text: waiting.text, evidence };
-        self.apply(Subject::Skill, vec![patch], &plan, at)?;
+        let evidence = read_json(&self.evidence_beside(PatchSubject::Skill, &file));
+        let patch = JournalEntry { name: file, text: waiting.text, evidence };
+        self.apply(PatchSubject::Skill, vec![patch], &plan, at)?;
         changed.extend(plan.into_iter().map(|write| write.path));
         Ok(changed)
     }
@@ -118,7 +118,7 @@ impl Inbox {
         self.note(note)?;
         self.fuse.burn()?;
         fs::remove_file(&waiting.file).map_err(SkillError::files("remove", &waiting.file))?;
-        let _ = fs::remove_file(self.evidence_beside(Subject::Skill, &waiting.name));
+        let _ = fs::remove_file(self.evidence_beside(PatchSubject::Skill, &waiting.name));
         Ok(())
     }
 

@@ -6,9 +6,9 @@ use crate::{SkillFolder, SkillSettings, load_skills};
 const TIDES: &str = "---\nname: tides\ndescription: Reads tide tables.\n---\nOpen the table.";
 
 /// A folder to install from, `from`, and one to install to, `skills`.
-struct Desk(tempfile::TempDir);
+struct Fixture(tempfile::TempDir);
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -51,7 +51,7 @@ impl Desk {
 
 #[test]
 fn a_skill_is_planned_copied_and_removed() {
-    let desk = Desk::new()
+    let desk = Fixture::new()
         .with("from/SKILL.md", TIDES)
         .with("from/scripts/run.sh", "echo hi")
         .with("from/.git/config", "")
@@ -71,7 +71,7 @@ fn a_skill_is_planned_copied_and_removed() {
     assert_eq!((gone, desk.names("skills")), (desk.path("skills/tides"), Vec::new()));
 }
 
-impl Desk {
+impl Fixture {
     #[track_caller]
     fn check_exists(&self) {
         assert!(matches!(self.plan(), Err(SkillError::Exists { .. })));
@@ -82,17 +82,17 @@ impl Desk {
 fn several_skills_of_a_folder_are_planned() {
     let other = TIDES.replace("tides", "winds");
     let desk =
-        Desk::new().with("from/a/SKILL.md", TIDES).with("from/b/SKILL.md", &other).with("from/c/x", "");
+        Fixture::new().with("from/a/SKILL.md", TIDES).with("from/b/SKILL.md", &other).with("from/c/x", "");
     let names: Vec<String> = desk.plan().unwrap().iter().map(|plan| plan.name.to_string()).collect();
     assert_eq!(names, ["tides", "winds"]);
-    let twins = Desk::new().with("from/a/SKILL.md", TIDES).with("from/b/SKILL.md", TIDES);
+    let twins = Fixture::new().with("from/a/SKILL.md", TIDES).with("from/b/SKILL.md", TIDES);
     twins.check_exists();
 }
 
 #[test]
 fn a_name_is_taken_by_the_folder_or_by_the_skill() {
-    Desk::new().with("from/SKILL.md", TIDES).with("skills/tides/other", "").check_exists();
-    Desk::new()
+    Fixture::new().with("from/SKILL.md", TIDES).with("skills/tides/other", "").check_exists();
+    Fixture::new()
         .with("from/SKILL.md", TIDES)
         .with("skills/sea/SKILL.md", &TIDES.replace("tides", "Tides"))
         .check_exists();
@@ -100,11 +100,11 @@ fn a_name_is_taken_by_the_folder_or_by_the_skill() {
 
 #[test]
 fn only_folders_with_skills_are_installed() {
-    let refused = |desk: &Desk, path: &str| {
+    let refused = |desk: &Fixture, path: &str| {
         plan_install(&desk.path(path), &desk.path("skills")).unwrap_err().to_string()
     };
     let desk =
-        Desk::new().with("from/x", "").with("a.skill", "").with("a.txt", "").with("bad/SKILL.md", "# x");
+        Fixture::new().with("from/x", "").with("a.skill", "").with("a.txt", "").with("bad/SKILL.md", "# x");
     assert!(refused(&desk, "from").contains("there is no SKILL.md in it"));
     assert!(refused(&desk, "a.skill").contains("it is an archive, and only folders can be installed"));
     assert!(refused(&desk, "a.txt").contains("it is no folder with a SKILL.md"));
@@ -114,7 +114,7 @@ fn only_folders_with_skills_are_installed() {
 
 #[test]
 fn names_cannot_lead_out() {
-    let desk = Desk::new().with("from/SKILL.md", "---\nname: a/../../evil\ndescription: d\n---\n");
+    let desk = Fixture::new().with("from/SKILL.md", "---\nname: a/../../evil\ndescription: d\n---\n");
     let plans = desk.plan().unwrap();
     assert_eq!(plans[0].target, desk.path("skills").join("a-..-..-evil"));
 }
@@ -122,9 +122,9 @@ fn names_cannot_lead_out() {
 #[test]
 fn secrets_are_pointed_out() {
     let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
-    let desk = Desk::new().with("from/SKILL.md", TIDES).with("from/run.sh", &format!("T={secret}"));
+    let desk = Fixture::new().with("from/SKILL.md", TIDES).with("from/run.sh", &format!("T={secret}"));
     let plans = desk.plan().unwrap();
-    assert_eq!(plans[0].secrets, [SecretInSkill { path: "run.sh".into(), kind: Kind::GitHub }]);
+    assert_eq!(plans[0].secrets, [SecretInSkill { path: "run.sh".into(), kind: SecretKind::GitHub }]);
 }
 
 #[cfg(unix)]
@@ -134,7 +134,7 @@ mod links {
 
     #[test]
     fn links_that_lead_out_are_refused() {
-        let desk = Desk::new().with("from/SKILL.md", TIDES).with("secret", "s").with("from/a/real", "r");
+        let desk = Fixture::new().with("from/SKILL.md", TIDES).with("secret", "s").with("from/a/real", "r");
         symlink("../secret", desk.path("from/leak")).unwrap();
         desk.check_refused("it is a link that leads out of the skill");
         fs::remove_file(desk.path("from/leak")).unwrap();
@@ -156,7 +156,7 @@ mod links {
 
     #[test]
     fn a_file_that_became_a_link_is_not_copied_and_nothing_is_left() {
-        let desk = Desk::new().with("from/SKILL.md", TIDES).with("from/z", "").with("secret", "s");
+        let desk = Fixture::new().with("from/SKILL.md", TIDES).with("from/z", "").with("secret", "s");
         let plans = desk.plan().unwrap();
         fs::remove_file(desk.path("from/z")).unwrap();
         symlink("../secret", desk.path("from/z")).unwrap();
@@ -166,7 +166,7 @@ mod links {
 
     #[test]
     fn modes_are_private_and_scripts_can_run() {
-        let desk = Desk::new().with("from/SKILL.md", TIDES).with("from/run.sh", "");
+        let desk = Fixture::new().with("from/SKILL.md", TIDES).with("from/run.sh", "");
         fs::set_permissions(desk.path("from/run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         run_install(&desk.plan().unwrap()[0]).unwrap();
         let mode = |path: &str| fs::metadata(desk.path(path)).unwrap().permissions().mode() & 0o777;
@@ -178,7 +178,7 @@ mod links {
 
     #[test]
     fn a_link_is_made_and_removed_and_its_folder_stays() {
-        let desk = Desk::new().with("from/SKILL.md", TIDES);
+        let desk = Fixture::new().with("from/SKILL.md", TIDES);
         let plan = plan_link(&desk.path("from"), &desk.path("skills")).unwrap();
         run_link(&plan).unwrap();
         assert!(run_link(&plan).is_err() && plan_link(&desk.path("from"), &desk.path("skills")).is_err());
@@ -190,7 +190,7 @@ mod links {
 
 #[test]
 fn a_skill_among_others_is_not_removed_with_them() {
-    let desk = Desk::new()
+    let desk = Fixture::new()
         .with("skills/SKILL.md", TIDES)
         .with("skills/other/SKILL.md", &TIDES.replace("tides", "o"));
     let skills = load_skills(&desk.places(), &SkillSettings::default());
@@ -204,7 +204,7 @@ fn half_a_copy_of_a_killed_process_blocks_nothing() {
     let stray = format!("{}0123456789abcdef", longhaul_workspace::STAGED_PREFIX);
     // Also the copies of versions that named them otherwise.
     for name in [stray.as_str(), ".longhaul-Ab3dE6"] {
-        let desk = Desk::new().with("from/SKILL.md", TIDES).with("from/a.txt", "a");
+        let desk = Fixture::new().with("from/SKILL.md", TIDES).with("from/a.txt", "a");
         let desk = desk.with(&format!("skills/{name}/SKILL.md"), TIDES);
         let plans = desk.plan().unwrap();
         run_install(&plans[0]).unwrap();
@@ -221,7 +221,7 @@ fn half_a_copy_of_a_killed_process_blocks_nothing() {
 #[test]
 fn a_second_try_installs_what_the_first_did_not_reach() {
     let winds = TIDES.replace("tides", "winds");
-    let desk = Desk::new().with("from/tides/SKILL.md", TIDES).with("from/winds/SKILL.md", &winds);
+    let desk = Fixture::new().with("from/tides/SKILL.md", TIDES).with("from/winds/SKILL.md", &winds);
     run_install(&desk.plan().unwrap()[0]).unwrap();
     let plans = desk.plan().unwrap();
     assert_eq!(plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>(), ["winds"]);

@@ -1,9 +1,10 @@
-//! What users say more than once to put an agent right.
+//! Corrections that users make more than once.
 
 use std::collections::BTreeSet;
 
-use super::{Candidate, Evidence, Finding, score};
-use crate::{Deed, SessionDigest};
+use super::{MinedPattern, PatternEvidence, SkillCandidate, score};
+use crate::data::MINING_WORDS;
+use crate::{SessionDeed, SessionDigest};
 
 /// Longer messages are tasks rather than corrections.
 const LONGEST: usize = 400;
@@ -14,60 +15,33 @@ const ALIKE: usize = 50;
 /// And at least this many.
 const FEWEST_WORDS: usize = 2;
 
-/// How corrections begin, or what stands in them.
-const STARTS: [&str; 9] = ["no ", "no,", "nope", "wrong", "stop", "actually", "don't", "do not", "never"];
-const MARKS: [&str; 15] = [
-    "instead of",
-    "not what i",
-    "i told you",
-    "i said",
-    "i meant",
-    "remember to",
-    "remember that",
-    "always use",
-    "always run",
-    "you should",
-    "you must",
-    "you forgot",
-    "don't use",
-    "do not use",
-    "never use",
-];
-
-/// Words that say nothing about what is meant.
-const FILLING: [&str; 48] = [
-    "the", "and", "for", "that", "this", "with", "you", "your", "not", "don't", "dont", "but", "are", "was",
-    "were", "please", "instead", "always", "never", "should", "must", "use", "using", "run", "said", "told",
-    "meant", "remember", "forgot", "wrong", "stop", "actually", "have", "has", "had", "can", "will", "just",
-    "from", "into", "all", "any", "its", "it's", "again", "nope", "when", "what",
-];
-
 /// Corrections that are alike.
-struct Group {
+struct CorrectionGroup {
     /// The telling words of the first.
     words: BTreeSet<String>,
-    /// Where each was said, and how.
-    seen: Vec<(Evidence, String)>,
+    /// The evidence and the words of each.
+    seen: Vec<(PatternEvidence, String)>,
 }
 
-pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
-    let mut groups: Vec<Group> = Vec::new();
+pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
+    let mut groups: Vec<CorrectionGroup> = Vec::new();
     for session in sessions {
         for step in &session.steps {
-            let Deed::Said(text) = &step.deed else { continue };
+            let SessionDeed::Said(text) = &step.deed else { continue };
             let Some(words) = words_of_correction(text) else { continue };
-            let evidence = Evidence { session: session.id.clone(), marks: vec![step.mark], asked: None };
+            let evidence =
+                PatternEvidence { session: session.id.clone(), marks: vec![step.mark], asked: None };
             match groups.iter_mut().find(|group| is_alike(&group.words, &words)) {
                 Some(group) => group.seen.push((evidence, text.clone())),
-                None => groups.push(Group { words, seen: vec![(evidence, text.clone())] }),
+                None => groups.push(CorrectionGroup { words, seen: vec![(evidence, text.clone())] }),
             }
         }
     }
-    let candidate = |Group { seen, .. }: Group| {
+    let candidate = |CorrectionGroup { seen, .. }: CorrectionGroup| {
         let words = seen.last().map(|(_, words)| words.trim().to_string()).unwrap_or_default();
-        let evidence: Vec<Evidence> = seen.into_iter().map(|(evidence, _)| evidence).collect();
+        let evidence: Vec<PatternEvidence> = seen.into_iter().map(|(evidence, _)| evidence).collect();
         let score = score(20, &evidence);
-        Candidate { finding: Finding::Correction { words }, evidence, score }
+        SkillCandidate { finding: MinedPattern::Correction { words }, evidence, score }
     };
     groups.into_iter().map(candidate).collect()
 }
@@ -75,15 +49,15 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
 /// The telling words of a correction; nothing if it is none.
 fn words_of_correction(text: &str) -> Option<BTreeSet<String>> {
     let text = text.trim().to_lowercase().replace('’', "'");
-    let is_correction =
-        STARTS.iter().any(|start| text.starts_with(start)) || MARKS.iter().any(|mark| text.contains(mark));
+    let is_correction = MINING_WORDS.correction_starts.iter().any(|start| text.starts_with(start))
+        || MINING_WORDS.corrections.iter().any(|words| text.contains(words));
     if !is_correction || text.chars().count() > LONGEST {
         return None;
     }
     let words: BTreeSet<String> = text
         .split(|letter: char| !(letter.is_alphanumeric() || "'_-./".contains(letter)))
         .map(|word| word.trim_matches(|letter: char| "'-./".contains(letter)).to_string())
-        .filter(|word| word.chars().count() > 2 && !FILLING.contains(&word.as_str()))
+        .filter(|word| word.chars().count() > 2 && !MINING_WORDS.correction_fillers.contains(&word.as_str()))
         .collect();
     (words.len() >= FEWEST_WORDS).then_some(words)
 }

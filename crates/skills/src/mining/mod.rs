@@ -20,18 +20,18 @@ pub const FEWEST_SESSIONS: usize = 2;
 
 /// Something that happens again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    /// What.
-    pub finding: Finding,
-    /// Where it was seen, the first time first.
-    pub evidence: Vec<Evidence>,
-    /// How much it promises, to compare candidates by.
+pub struct SkillCandidate {
+    /// The finding.
+    pub finding: MinedPattern,
+    /// The evidence, the first time first.
+    pub evidence: Vec<PatternEvidence>,
+    /// The score by which candidates are compared.
     pub score: u32,
 }
 
-/// What happens again and again.
+/// A recurring pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum MinedPattern {
     /// These commands, one after the other.
     Procedure {
         /// The commands.
@@ -43,9 +43,9 @@ pub enum Finding {
     Repair {
         /// The command.
         command: String,
-        /// What went wrong, where somebody said.
+        /// The symptom, where somebody named it.
         symptom: Option<String>,
-        /// What helped.
+        /// The remedy.
         remedy: Remedy,
     },
     /// The user says the same in several sessions.
@@ -60,30 +60,30 @@ pub enum Finding {
     },
 }
 
-/// Where something was seen.
+/// The evidence of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub struct PatternEvidence {
     /// The session.
     pub session: String,
     /// The messages, in order.
     pub marks: Vec<Ordinal>,
-    /// What the user asked for there, as far as that is known.
+    /// The user's request there, as far as that is known.
     pub asked: Option<String>,
 }
 
-impl Candidate {
+impl SkillCandidate {
     /// In how many sessions it was seen.
     pub fn sessions(&self) -> usize {
         self.evidence.iter().map(|evidence| evidence.session.as_str()).collect::<BTreeSet<_>>().len()
     }
 
-    /// How often it was seen.
+    /// The number of times that it was seen.
     pub fn times(&self) -> usize {
         self.evidence.len()
     }
 }
 
-impl Finding {
+impl MinedPattern {
     /// Its kind, in a word.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ impl Finding {
 
 /// Finds everything, the most promising first. Secrets are taken out before anything is looked at. The same sessions give the
 /// same findings.
-pub fn mine(sessions: &[SessionDigest]) -> Vec<Candidate> {
+pub fn mine(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
     let sessions: Vec<SessionDigest> =
         without_copies(sessions).iter().map(SessionDigest::without_secrets).collect();
     let mut found = sequences::find(&sessions);
@@ -124,8 +124,8 @@ pub fn mine(sessions: &[SessionDigest]) -> Vec<Candidate> {
     found
 }
 
-/// How much a finding promises: sessions count more than repetitions in one of them.
-fn score(weight: u32, evidence: &[Evidence]) -> u32 {
+/// The score of a finding: sessions count more than repetitions in one of them.
+fn score(weight: u32, evidence: &[PatternEvidence]) -> u32 {
     let sessions: BTreeSet<&str> = evidence.iter().map(|evidence| evidence.session.as_str()).collect();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     weight
@@ -139,7 +139,7 @@ pub(crate) mod trial {
 
     use longhaul_conversation::Ordinal;
 
-    use crate::{Deed, Ending, Purpose, SessionDigest, Step};
+    use crate::{DeedEnding, DeedPurpose, DigestStep, SessionDeed, SessionDigest};
 
     /// A session of lines: `> words` were said, `$ command` passed, `! command` failed, `~ path` was changed. Test and check
     /// commands are known by the words test, check and lint.
@@ -148,17 +148,17 @@ pub(crate) mod trial {
             let (kind, text) = line.split_once(' ').expect("a kind and a text");
             let ran = |ending, error: Option<&str>| {
                 let is_check = ["test", "check", "lint"].iter().any(|word| text.contains(word));
-                let purpose = if is_check { Purpose::Check } else { Purpose::Work };
-                Deed::Ran { command: text.into(), purpose, ending, error: error.map(str::to_string) }
+                let purpose = if is_check { DeedPurpose::Check } else { DeedPurpose::Work };
+                SessionDeed::Ran { command: text.into(), purpose, ending, error: error.map(str::to_string) }
             };
             let deed = match kind {
-                ">" => Deed::Said(text.into()),
-                "$" => ran(Ending::Passed, None),
-                "!" => ran(Ending::Failed, Some("error: it broke")),
-                "~" => Deed::Changed(text.into()),
+                ">" => SessionDeed::Said(text.into()),
+                "$" => ran(DeedEnding::Passed, None),
+                "!" => ran(DeedEnding::Failed, Some("error: it broke")),
+                "~" => SessionDeed::Changed(text.into()),
                 other => panic!("{other:?} is no kind"),
             };
-            Step { mark: Ordinal(u32::try_from(number).expect("few") + 1), at: None, deed }
+            DigestStep { mark: Ordinal(u32::try_from(number).expect("few") + 1), at: None, deed }
         };
         SessionDigest { id: id.into(), updated: None, steps: lines.iter().enumerate().map(step).collect() }
     }

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use longhaul_conversation::Ordinal;
 
-use super::{Candidate, Evidence, Finding, score};
+use super::{MinedPattern, PatternEvidence, SkillCandidate, score};
 use crate::commands::{is_common, normalise};
-use crate::{Deed, Ending, Purpose, SessionDigest};
+use crate::{DeedEnding, DeedPurpose, SessionDeed, SessionDigest};
 
 const SHORTEST: usize = 2;
 const LONGEST: usize = 8;
 
 /// One command of a session.
-struct Ran {
+struct RanCommand {
     command: String,
     mark: Ordinal,
     is_check: bool,
@@ -20,8 +20,8 @@ struct Ran {
     asked: Option<usize>,
 }
 
-pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
-    let runs: Vec<Vec<Ran>> = sessions.iter().map(runs_of).collect();
+pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
+    let runs: Vec<Vec<RanCommand>> = sessions.iter().map(runs_of).collect();
     // Each run of commands with where it begins: session and place.
     let mut seen: BTreeMap<Vec<&str>, Vec<(usize, usize)>> = BTreeMap::new();
     for (session, runs) in runs.iter().enumerate() {
@@ -72,19 +72,19 @@ fn candidate(
     commands: &[&str],
     places: &[(usize, usize)],
     sessions: &[SessionDigest],
-    runs: &[Vec<Ran>],
-) -> Candidate {
-    let evidence: Vec<Evidence> = places
+    runs: &[Vec<RanCommand>],
+) -> SkillCandidate {
+    let evidence: Vec<PatternEvidence> = places
         .iter()
         .map(|(session, start)| {
             let run = &runs[*session][*start..start + commands.len()];
             let mut marks: Vec<Ordinal> = run.iter().map(|run| run.mark).collect();
             marks.dedup();
             let asked = run[0].asked.and_then(|step| match &sessions[*session].steps[step].deed {
-                Deed::Said(words) => Some(words.clone()),
+                SessionDeed::Said(words) => Some(words.clone()),
                 _ => None,
             });
-            Evidence { session: sessions[*session].id.clone(), marks, asked }
+            PatternEvidence { session: sessions[*session].id.clone(), marks, asked }
         })
         .collect();
     let mut checks: Vec<String> = Vec::new();
@@ -98,23 +98,26 @@ fn candidate(
     let weight = 5 * u32::try_from(commands.len()).unwrap_or(0) + if checks.is_empty() { 0 } else { 10 };
     let score = score(weight, &evidence);
     let commands = commands.iter().map(|command| command.to_string()).collect();
-    Candidate { finding: Finding::Procedure { commands, checks }, evidence, score }
+    SkillCandidate { finding: MinedPattern::Procedure { commands, checks }, evidence, score }
 }
 
 /// The commands of a session that did something and did not fail; the same one twice in a row counts once.
-fn runs_of(session: &SessionDigest) -> Vec<Ran> {
-    let mut runs: Vec<Ran> = Vec::new();
+fn runs_of(session: &SessionDigest) -> Vec<RanCommand> {
+    let mut runs: Vec<RanCommand> = Vec::new();
     let mut asked = None;
     for (place, step) in session.steps.iter().enumerate() {
         match &step.deed {
-            Deed::Said(_) => asked = Some(place),
-            Deed::Ran { command, purpose, ending: ending @ (Ending::Passed | Ending::Unclear), .. }
-                if *purpose != Purpose::Look =>
-            {
-                let is_check = *purpose == Purpose::Check && *ending == Ending::Passed;
+            SessionDeed::Said(_) => asked = Some(place),
+            SessionDeed::Ran {
+                command,
+                purpose,
+                ending: ending @ (DeedEnding::Passed | DeedEnding::Unclear),
+                ..
+            } if *purpose != DeedPurpose::Look => {
+                let is_check = *purpose == DeedPurpose::Check && *ending == DeedEnding::Passed;
                 for command in normalise(command) {
                     if runs.last().is_none_or(|last| last.command != command) {
-                        runs.push(Ran { command, mark: step.mark, is_check, asked });
+                        runs.push(RanCommand { command, mark: step.mark, is_check, asked });
                     }
                 }
             }

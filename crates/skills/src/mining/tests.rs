@@ -4,7 +4,7 @@ use super::trial::session;
 use super::*;
 use longhaul_conversation::Timestamp;
 
-/// What is found, each with its kind, sessions and times.
+/// Checks the findings, each with its kind, sessions and times.
 #[track_caller]
 fn check(sessions: &[SessionDigest], expected: &[&str]) {
     let found: Vec<String> = mine(sessions)
@@ -41,7 +41,7 @@ fn a_repeated_procedure_is_found_whole_and_once() {
     let found = mine(&[session("a", &RELEASE), session("b", &RELEASE)]);
     assert_eq!(found[0].evidence[0].asked.as_deref(), Some("release version 2"));
     assert_eq!(found[0].evidence[1].marks, [Ordinal(3), Ordinal(5), Ordinal(6)]);
-    let Finding::Procedure { checks, .. } = &found[0].finding else { panic!("a procedure") };
+    let MinedPattern::Procedure { checks, .. } = &found[0].finding else { panic!("a procedure") };
     assert_eq!(checks, &["make test"]);
 }
 

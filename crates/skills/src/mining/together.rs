@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use longhaul_conversation::Ordinal;
 
-use super::{Candidate, Evidence, Finding, score};
-use crate::{Deed, SessionDigest};
+use super::{MinedPattern, PatternEvidence, SkillCandidate, score};
+use crate::{SessionDeed, SessionDigest};
 
-/// Who changes more files than this changes them for many reasons.
+/// The most files of a session that counts: more are changed for many reasons.
 const MOST_FILES: usize = 40;
 
 /// A group of more files is a part of the project rather than a habit.
@@ -16,7 +16,7 @@ const LARGEST_GROUP: usize = 6;
 /// Two sessions may do the same by chance.
 const FEWEST_SESSIONS: usize = 3;
 
-pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
+pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
     let changed: Vec<BTreeMap<&str, Ordinal>> = sessions.iter().map(changes_of).collect();
     // Files with the same sessions belong together.
     let mut seen: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
@@ -34,19 +34,19 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
         seen.len() >= FEWEST_SESSIONS && (2..=LARGEST_GROUP).contains(&files.len()) && few
     };
     let candidate = |(seen, files): (&BTreeSet<usize>, Vec<&str>)| {
-        let evidence: Vec<Evidence> = seen
+        let evidence: Vec<PatternEvidence> = seen
             .iter()
             .map(|session| {
                 let mut marks: Vec<Ordinal> =
                     files.iter().filter_map(|file| changed[*session].get(file).copied()).collect();
                 marks.sort();
                 marks.dedup();
-                Evidence { session: sessions[*session].id.clone(), marks, asked: None }
+                PatternEvidence { session: sessions[*session].id.clone(), marks, asked: None }
             })
             .collect();
         let score = score(0, &evidence);
         let files = files.into_iter().map(str::to_string).collect();
-        Candidate { finding: Finding::Together { files }, evidence, score }
+        SkillCandidate { finding: MinedPattern::Together { files }, evidence, score }
     };
     groups.into_iter().filter(is_habit).map(candidate).collect()
 }
@@ -55,7 +55,7 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
 fn changes_of(session: &SessionDigest) -> BTreeMap<&str, Ordinal> {
     let mut files = BTreeMap::new();
     for step in &session.steps {
-        if let Deed::Changed(path) = &step.deed {
+        if let SessionDeed::Changed(path) = &step.deed {
             files.entry(path.as_str()).or_insert(step.mark);
         }
     }

@@ -5,9 +5,9 @@ use std::fs;
 use super::*;
 use proptest::prelude::*;
 
-struct Desk(tempfile::TempDir);
+struct Fixture(tempfile::TempDir);
 
-impl Desk {
+impl Fixture {
     fn new(files: &[(&str, &str)]) -> Self {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -44,7 +44,7 @@ fn change(name: &str) -> String {
 
 #[test]
 fn a_change_is_planned_and_written() {
-    let desk = Desk::new(&[("memory/MEMORY.md", NOTES)]);
+    let desk = Fixture::new(&[("memory/MEMORY.md", NOTES)]);
     let writes = desk.plan(&change("memory/MEMORY.md")).unwrap();
     assert_eq!(writes[0].after, "# Notes\n\n- one\n- more\n- two\n");
     assert_eq!(fs::read_to_string(desk.path("memory/MEMORY.md")).unwrap(), NOTES, "a plan changes nothing");
@@ -55,14 +55,14 @@ fn a_change_is_planned_and_written() {
 
 #[test]
 fn lines_that_moved_are_found_and_ends_are_kept() {
-    let desk = Desk::new(&[("memory/MEMORY.md", "intro\r\nmore\r\n# Notes\r\n\r\n- one\r\n- two\r\n")]);
+    let desk = Fixture::new(&[("memory/MEMORY.md", "intro\r\nmore\r\n# Notes\r\n\r\n- one\r\n- two\r\n")]);
     let writes = desk.plan(&change("memory/MEMORY.md")).unwrap();
     assert_eq!(writes[0].after, "intro\r\nmore\r\n# Notes\r\n\r\n- one\r\n- more\r\n- two\r\n");
 }
 
 #[test]
 fn a_note_is_made() {
-    let desk = Desk::new(&[("memory/MEMORY.md", NOTES)]);
+    let desk = Fixture::new(&[("memory/MEMORY.md", NOTES)]);
     let made = "--- /dev/null\n+++ ROOT/memory/db.md\n@@ -0,0 +1,2 @@\n+# Database\n+Port 5433.\n";
     let writes = desk.plan(made).unwrap();
     assert_eq!((&writes[0].before, writes[0].after.as_str()), (&None, "# Database\nPort 5433.\n"));
@@ -73,7 +73,7 @@ fn a_note_is_made() {
 
 #[test]
 fn blocks_of_one_file_add_up() {
-    let desk = Desk::new(&[("memory/MEMORY.md", NOTES)]);
+    let desk = Fixture::new(&[("memory/MEMORY.md", NOTES)]);
     let second =
         "--- ROOT/memory/MEMORY.md\n+++ ROOT/memory/MEMORY.md\n@@ -4,1 +4,2 @@\n - more\n+- and more\n";
     let writes = desk.plan(&format!("{}{second}", change("memory/MEMORY.md"))).unwrap();
@@ -85,7 +85,7 @@ fn blocks_of_one_file_add_up() {
 
 #[test]
 fn only_notes_are_written() {
-    let desk = Desk::new(&[
+    let desk = Fixture::new(&[
         ("memory/MEMORY.md", NOTES),
         ("memory/deep/a.md", NOTES),
         ("other.md", NOTES),
@@ -106,7 +106,7 @@ fn only_notes_are_written() {
 #[test]
 fn each_kind_has_its_places() {
     let desk =
-        Desk::new(&[("skills/a/SKILL.md", SKILL), ("skills/SKILL.md", NOTES), ("home/GEMINI.md", NOTES)]);
+        Fixture::new(&[("skills/a/SKILL.md", SKILL), ("skills/SKILL.md", NOTES), ("home/GEMINI.md", NOTES)]);
     let check = |name: &str, targets: &PatchTargets| {
         let patch = change(name).replace("ROOT", &desk.0.path().display().to_string());
         plan_patch(&parse_patch(&patch).unwrap(), targets).is_ok()
@@ -123,7 +123,7 @@ fn each_kind_has_its_places() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let desk = Desk::new(&[("memory/MEMORY.md", "# Notes\n- three\n")]);
+    let desk = Fixture::new(&[("memory/MEMORY.md", "# Notes\n- three\n")]);
     desk.check_refused(&change("memory/MEMORY.md"), "does not fit what");
     desk.check_refused(&change("memory/none.md"), "does not exist");
     let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();

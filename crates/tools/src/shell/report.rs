@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_workspace::Ended;
+use longhaul_workspace::ProcessEnd;
 
 use super::output::KeptText;
 use super::run::RunEnd;
@@ -44,7 +44,7 @@ pub(super) fn report(output: &KeptText, end: RunEnd, took: Duration, left: &Surv
     }
     let text = lines.join("\n");
     ToolAnswer::new(match end {
-        RunEnd::Ended(Ended::Code(0)) => ToolOutcome::Succeeded(text),
+        RunEnd::Ended(ProcessEnd::Code(0)) => ToolOutcome::Succeeded(text),
         RunEnd::Cancelled => ToolOutcome::Cancelled(text),
         _ => ToolOutcome::Failed(text),
     })
@@ -58,8 +58,8 @@ fn list(pids: &[u32]) -> String {
 /// The end of a command, as a line.
 fn state(end: RunEnd) -> String {
     match end {
-        RunEnd::Ended(Ended::Code(code)) => format!("Exit code: {code}"),
-        RunEnd::Ended(Ended::Signal(signal)) => format!("Signal: {}", signal_name(signal)),
+        RunEnd::Ended(ProcessEnd::Code(code)) => format!("Exit code: {code}"),
+        RunEnd::Ended(ProcessEnd::Signal(signal)) => format!("Signal: {}", signal_name(signal)),
         RunEnd::TimedOut(limit) => {
             format!("Stopped: it had not ended after {}, its time limit.", duration(limit))
         }
@@ -75,8 +75,8 @@ fn state(end: RunEnd) -> String {
 pub(super) fn job_status(end: Option<RunEnd>) -> String {
     match end {
         None => "Command is running".to_string(),
-        Some(RunEnd::Ended(Ended::Code(code))) => format!("Command exited with code {code}"),
-        Some(RunEnd::Ended(Ended::Signal(signal))) => {
+        Some(RunEnd::Ended(ProcessEnd::Code(code))) => format!("Command exited with code {code}"),
+        Some(RunEnd::Ended(ProcessEnd::Signal(signal))) => {
             format!("Command was ended by signal {}", signal_name(signal))
         }
         Some(RunEnd::TimedOut(limit)) => {
@@ -135,12 +135,17 @@ mod tests {
 
     #[test]
     fn the_output_comes_first_then_how_it_ended() {
-        let code = |code| RunEnd::Ended(Ended::Code(code));
+        let code = |code| RunEnd::Ended(ProcessEnd::Code(code));
         check("hi\n", code(0), SHORT, &ToolOutcome::Succeeded("hi\nExit code: 0".into()));
         check("", code(3), SHORT, &ToolOutcome::Failed("(no output)\nExit code: 3".into()));
-        let killed = RunEnd::Ended(Ended::Signal(9));
+        let killed = RunEnd::Ended(ProcessEnd::Signal(9));
         check("a", killed, SHORT, &ToolOutcome::Failed("a\nSignal: 9 (KILL)".into()));
-        check("a", RunEnd::Ended(Ended::Signal(64)), SHORT, &ToolOutcome::Failed("a\nSignal: 64".into()));
+        check(
+            "a",
+            RunEnd::Ended(ProcessEnd::Signal(64)),
+            SHORT,
+            &ToolOutcome::Failed("a\nSignal: 64".into()),
+        );
         let long = Duration::from_millis(63_200);
         check("a", code(0), long, &ToolOutcome::Succeeded("a\nExit code: 0\nDuration: 1 min 3 s".into()));
         let cancelled = "a\nStopped: the call was cancelled.".into();
@@ -154,7 +159,7 @@ mod tests {
     fn what_is_left_behind_is_named() {
         let job = |pids: &[u32]| Survivors::Job { pids: pids.to_vec(), name: "job-2".into() };
         let stuck = |pids: &[u32]| Survivors::OutOfReach { pids: pids.to_vec() };
-        let (ended, stopped) = (RunEnd::Ended(Ended::Code(0)), RunEnd::Cancelled);
+        let (ended, stopped) = (RunEnd::Ended(ProcessEnd::Code(0)), RunEnd::Cancelled);
         for (end, left, expected) in [
             (
                 ended,

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use longhaul_workspace::{CommandLine, Ended, Process};
+use longhaul_workspace::{CommandLine, Process, ProcessEnd};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -40,7 +40,7 @@ impl RunLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunEnd {
     /// The command ended by itself or by a signal from elsewhere.
-    Ended(Ended),
+    Ended(ProcessEnd),
     /// It exceeded the total time limit.
     TimedOut(Duration),
     /// It was silent for too long.
@@ -124,7 +124,7 @@ impl Running {
         let deadline = limits.total.map(|total| self.started + total.min(RunLimits::LONGEST));
         let mut last_output = Instant::now();
         let mut next_progress = None;
-        let mut ended: Option<(Ended, Instant)> = None;
+        let mut ended: Option<(ProcessEnd, Instant)> = None;
         loop {
             if let Some((ended, _)) = ended
                 && self.pipe.is_none()
@@ -139,7 +139,7 @@ impl Running {
                 () = cancel.cancelled() => return RunEnd::Cancelled,
                 result = process.wait(), if ended.is_none() => {
                     // If it cannot be waited for, the system has already forgotten it.
-                    ended = Some((result.unwrap_or(Ended::Code(1)), Instant::now() + LINGER));
+                    ended = Some((result.unwrap_or(ProcessEnd::Code(1)), Instant::now() + LINGER));
                 }
                 () = at(ended.map(|(_, late)| late)) => {
                     if let Some((ended, _)) = ended {
@@ -172,7 +172,7 @@ impl Running {
         let end = tokio::select! {
             biased;
             () = cancel.cancelled() => RunEnd::Cancelled,
-            ended = process.wait_for_group() => RunEnd::Ended(ended.unwrap_or(Ended::Code(1))),
+            ended = process.wait_for_group() => RunEnd::Ended(ended.unwrap_or(ProcessEnd::Code(1))),
             never = drain(pipe, buffer, output) => match never {},
         };
         match end {

@@ -103,7 +103,7 @@ impl Bases {
     }
 }
 
-/// Whether the folder is the project's now; one that was not before is added to `made`.
+/// Claims a folder for the project; `true` if it is the project's now. One that was not before is added to `made`.
 fn claim_folder(folder: &Path, project: &Path, made: &mut Vec<PathBuf>) -> Result<bool, WorkspaceError> {
     match create_private_atomically(&folder.join(MARKER), &contents(project))? {
         Creation::Created => {
@@ -114,22 +114,22 @@ fn claim_folder(folder: &Path, project: &Path, made: &mut Vec<PathBuf>) -> Resul
     }
 }
 
-/// Whether the project may have an id whose folders belong to these: a marker says so and none denies it.
+/// True if the project may have an id whose folders belong to these: a marker says so and none denies it.
 pub(super) fn is_owned(owners: [Owner; 2]) -> bool {
     owners.contains(&Owner::This) && !owners.contains(&Owner::Other)
 }
 
-/// Whether the registry's word is good: it says so, no marker denies it, and nothing that could is unknown.
+/// True if the registry's word is good: it says so, no marker denies it, and nothing that could is unknown.
 pub(super) fn may_be_owned(owners: [Owner; 2]) -> bool {
     is_owned(owners) || !owners.iter().any(|owner| matches!(owner, Owner::Other | Owner::Unknown))
 }
 
-/// Whether a project may claim an id anew: it must not find itself among the files of another one.
+/// True if a project may claim an id anew: it must not find itself among the files of another one.
 pub(super) fn is_free(owners: [Owner; 2]) -> bool {
     owners.iter().all(|owner| matches!(owner, Owner::Nobody | Owner::This))
 }
 
-/// Whether nothing would be lost with the folder: there is none, or it holds at most a marker.
+/// True if nothing would be lost with the folder: there is none, or it holds at most a marker.
 pub(super) fn holds_only_marker(folder: &Path) -> bool {
     is_bare(folder).unwrap_or(false)
 }
@@ -159,7 +159,7 @@ pub(super) fn marker_of(folder: &Path) -> PathBuf {
     folder.join(MARKER)
 }
 
-/// What a marker of this project says. Any path fits, Unicode or not.
+/// The contents of a marker of this project. Any path fits, Unicode or not.
 pub(super) fn contents(project: &Path) -> Vec<u8> {
     project.as_os_str().as_encoded_bytes().to_vec()
 }
@@ -178,7 +178,7 @@ fn owner(folder: &Path, project: &Path) -> Owner {
     }
 }
 
-/// Whether a marker names the project: to the byte, for a path may end in a space or even a line end.
+/// True if a marker names the project: to the byte, for a path may end in a space or even a line end.
 fn names(marker: &[u8], project: &Path) -> bool {
     let project = contents(project);
     if cfg!(windows) { marker.to_ascii_lowercase() == project } else { marker == project }

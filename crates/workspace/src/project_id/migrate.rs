@@ -1,28 +1,16 @@
 //! Brings along what is kept under the older kind of id, a hash of the project's path.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::markers::{Bases, contents, holds_only_marker, marker_of, remove_bare};
-use super::slug::ProjectId;
+use super::slug::{ProjectId, project_hash};
 use crate::WorkspaceError;
 use crate::write::{create_private_folder, write_private_atomically};
 
 /// Says in a folder that was migrated where it came from, so that what users delete later does not come back.
 const MIGRATED: &str = ".migrated_from";
-
-/// The hash of a project's path, which was its id once and still stands in its sessions: SHA-256 in hexadecimal.
-pub fn project_hash(project: &Path) -> String {
-    let digest = Sha256::digest(project.as_os_str().as_encoded_bytes());
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
 
 /// The folders to copy: from those under the hash to those under the id that hold nothing yet.
 pub(super) fn pending(bases: &Bases, id: &ProjectId, project: &Path) -> Vec<(PathBuf, PathBuf)> {
@@ -85,15 +73,4 @@ fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
     if from.is_file() { fs::copy(from, to).map(drop) } else { Ok(()) }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_hash_is_that_of_the_path() {
-        let expected = "ceb491d19d803cc724aa3d51ee8e27aeaeb9b2f6a99fe4114ce8cb77f98c72ec";
-        assert_eq!(project_hash(Path::new("/home/user/app")), expected);
-    }
 }

@@ -15,10 +15,9 @@ use crate::home::canonical_workspace;
 use crate::shared_lock::SharedLock;
 use crate::{Home, Patience, WorkspaceError};
 use markers::{Bases, is_free, is_owned, may_be_owned};
-use registry::Registry;
+use registry::ProjectRegistry;
 
-pub use migrate::project_hash;
-pub use slug::ProjectId;
+pub use slug::{ProjectId, project_hash};
 
 /// The projects of a home.
 #[derive(Clone, Debug)]
@@ -29,31 +28,31 @@ pub struct Projects {
 
 /// The id of a project, and what happened on the way to it.
 #[derive(Debug)]
-pub struct Identity {
+pub struct ProjectIdentity {
     /// The id.
     pub id: ProjectId,
     /// The path by which the project is known: absolute, with links followed.
     pub project: PathBuf,
-    /// How the id was found.
-    pub found: Found,
-    /// What the user may want to know.
+    /// The way in which the id was found.
+    pub found: IdOrigin,
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 
-/// What is known about a project, found out without changing anything.
+/// A project as it was looked up, without changing anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookUp {
     /// The path by which the project is known: absolute, with links followed.
     pub project: PathBuf,
     /// Its id and how it is known, if it has one.
-    pub id: Option<(ProjectId, Found)>,
-    /// Whether the registry could be understood whole. Where not, it is rebuilt when a project is next identified.
+    pub id: Option<(ProjectId, IdOrigin)>,
+    /// True if the registry could be understood whole. Where not, it is rebuilt when a project is next identified.
     pub is_registry_sound: bool,
 }
 
-/// How an id was found.
+/// The way in which an id was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum IdOrigin {
     /// The registry has it.
     Registered,
     /// The registry had lost it, or had it wrong, and a marker told.
@@ -70,9 +69,9 @@ pub enum Note {
     NotSaved(WorkspaceError),
     /// The registry could not be understood whole. It was rebuilt, and the old one copied here.
     RegistryKeptAside(PathBuf),
-    /// What was kept under the hash of the path was copied from here.
+    /// Files under the hash of the path were copied from here.
     Migrated(PathBuf),
-    /// What is kept under the hash of the path could not be copied, and stays there.
+    /// Files under the hash of the path could not be copied, and stay there.
     NotMigrated(WorkspaceError),
     /// A new project has the folder name of a registered one that is gone: it may have been moved, see
     /// [`Projects::adopt_moved`].
@@ -93,10 +92,10 @@ impl Projects {
     /// # Errors
     /// [`WorkspaceError::NotAbsolute`]; [`WorkspaceError::Locked`]; [`WorkspaceError::Unreadable`] if the registry may
     /// not be read, which is never taken for an empty one.
-    pub fn identify(&self, project: &Path, patience: Patience) -> Result<Identity, WorkspaceError> {
+    pub fn identify(&self, project: &Path, patience: Patience) -> Result<ProjectIdentity, WorkspaceError> {
         let project = canonical_workspace(project)?;
         if let Some(id) = self.settled(&project)? {
-            return Ok(Identity { id, project, found: Found::Registered, notes: Vec::new() });
+            return Ok(ProjectIdentity { id, project, found: IdOrigin::Registered, notes: Vec::new() });
         }
         match self.identify_locked(&project, patience) {
             Err(error) if error.is_about_saving() => self.identify_unsaved(project, error),
@@ -111,7 +110,7 @@ impl Projects {
     /// [`WorkspaceError::NotAbsolute`], or what prevents reading the registry.
     pub fn look_up(&self, project: &Path) -> Result<LookUp, WorkspaceError> {
         let project = canonical_workspace(project)?;
-        let registry = Registry::load(&self.registry)?;
+        let registry = ProjectRegistry::load(&self.registry)?;
         let id = self.known(&registry, &project);
         Ok(LookUp { project, id, is_registry_sound: registry.is_sound() })
     }
@@ -126,11 +125,11 @@ impl Projects {
         from: &Path,
         to: &Path,
         patience: Patience,
-    ) -> Result<Identity, WorkspaceError> {
+    ) -> Result<ProjectIdentity, WorkspaceError> {
         let (from, to) = (canonical_workspace(from)?, canonical_workspace(to)?);
         let refused = |reason| Err(WorkspaceError::NotMoved { from: from.clone(), reason });
         let _lock = self.lock(patience)?;
-        let mut registry = Registry::load(&self.registry)?;
+        let mut registry = ProjectRegistry::load(&self.registry)?;
         if from.exists() {
             return refused("it is still there");
         }
@@ -154,15 +153,15 @@ impl Projects {
         {
             notes.push(Note::RegistryKeptAside(aside));
         }
-        Ok(Identity { id, project: to, found: Found::Registered, notes })
+        Ok(ProjectIdentity { id, project: to, found: IdOrigin::Registered, notes })
     }
 
     /// Every registered project with its id, in the order of the registry.
     ///
     /// # Errors
-    /// What prevents reading the registry.
+    /// Any error that prevents reading the registry.
     pub fn list(&self) -> Result<Vec<(PathBuf, ProjectId)>, WorkspaceError> {
-        let registry = Registry::load(&self.registry)?;
+        let registry = ProjectRegistry::load(&self.registry)?;
         Ok(registry.projects().map(|(path, id)| (path.to_path_buf(), id.clone())).collect())
     }
 
@@ -172,7 +171,7 @@ impl Projects {
 
     /// The id of a project about which nothing is to be done.
     fn settled(&self, project: &Path) -> Result<Option<ProjectId>, WorkspaceError> {
-        let registry = Registry::load(&self.registry)?;
+        let registry = ProjectRegistry::load(&self.registry)?;
         let id = registry.id_of(project).filter(|id| {
             registry.is_sound()
                 && self.bases.owners(id, project).iter().all(|owner| *owner == markers::Owner::This)
@@ -182,13 +181,13 @@ impl Projects {
     }
 
     /// The id that a project has already.
-    fn known(&self, registry: &Registry, project: &Path) -> Option<(ProjectId, Found)> {
+    fn known(&self, registry: &ProjectRegistry, project: &Path) -> Option<(ProjectId, IdOrigin)> {
         let registered = registry.id_of(project).filter(|id| may_be_owned(self.bases.owners(id, project)));
         match registered {
-            Some(id) => Some((id.clone(), Found::Registered)),
+            Some(id) => Some((id.clone(), IdOrigin::Registered)),
             None => {
                 let found = self.bases.find(project).or_else(|| self.used_provisional(project));
-                found.map(|id| (id, Found::Healed))
+                found.map(|id| (id, IdOrigin::Healed))
             }
         }
     }
@@ -200,9 +199,9 @@ impl Projects {
         (owners.contains(&markers::Owner::Unmarked) && may_be_owned(owners)).then_some(id)
     }
 
-    fn identify_locked(&self, project: &Path, patience: Patience) -> Result<Identity, WorkspaceError> {
+    fn identify_locked(&self, project: &Path, patience: Patience) -> Result<ProjectIdentity, WorkspaceError> {
         let _lock = self.lock(patience)?;
-        let mut registry = Registry::load(&self.registry)?;
+        let mut registry = ProjectRegistry::load(&self.registry)?;
         let mut notes = Vec::new();
         let (id, found) = match self.known(&registry, project) {
             Some((id, found)) => {
@@ -211,7 +210,7 @@ impl Projects {
             }
             None => {
                 notes.extend(perhaps_moved_from(&registry, project).map(Note::PerhapsMovedFrom));
-                (self.claim(&registry, project)?, Found::New)
+                (self.claim(&registry, project)?, IdOrigin::New)
             }
         };
         for (old, new) in migrate::pending(&self.bases, &id, project) {
@@ -230,10 +229,10 @@ impl Projects {
                 Err(error) => notes.push(Note::NotSaved(error)),
             }
         }
-        Ok(Identity { id, project: project.to_path_buf(), found, notes })
+        Ok(ProjectIdentity { id, project: project.to_path_buf(), found, notes })
     }
 
-    fn claim(&self, registry: &Registry, project: &Path) -> Result<ProjectId, WorkspaceError> {
+    fn claim(&self, registry: &ProjectRegistry, project: &Path) -> Result<ProjectId, WorkspaceError> {
         for id in ProjectId::candidates(project) {
             let is_free = !registry.is_taken(&id, project) && is_free(self.bases.owners(&id, project));
             if is_free && self.bases.claim(&id, project)? {
@@ -244,19 +243,23 @@ impl Projects {
     }
 
     /// The best answer that needs no writing.
-    fn identify_unsaved(&self, project: PathBuf, why: WorkspaceError) -> Result<Identity, WorkspaceError> {
-        let registry = Registry::load(&self.registry)?;
+    fn identify_unsaved(
+        &self,
+        project: PathBuf,
+        why: WorkspaceError,
+    ) -> Result<ProjectIdentity, WorkspaceError> {
+        let registry = ProjectRegistry::load(&self.registry)?;
         let known = self.known(&registry, &project);
-        let (id, found) = known.unwrap_or_else(|| (ProjectId::provisional(&project), Found::New));
+        let (id, found) = known.unwrap_or_else(|| (ProjectId::provisional(&project), IdOrigin::New));
         // Where the id is known already, nothing of importance was to be written.
-        let is_certain = found == Found::Registered && is_owned(self.bases.owners(&id, &project));
+        let is_certain = found == IdOrigin::Registered && is_owned(self.bases.owners(&id, &project));
         let notes = if is_certain { Vec::new() } else { vec![Note::NotSaved(why)] };
-        Ok(Identity { id, project, found, notes })
+        Ok(ProjectIdentity { id, project, found, notes })
     }
 }
 
 /// Registered projects of the same folder name whose folders are gone. That a folder is gone must be certain.
-fn perhaps_moved_from(registry: &Registry, project: &Path) -> impl Iterator<Item = PathBuf> {
+fn perhaps_moved_from(registry: &ProjectRegistry, project: &Path) -> impl Iterator<Item = PathBuf> {
     registry
         .projects()
         .map(|(path, _)| path)

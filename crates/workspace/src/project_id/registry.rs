@@ -12,9 +12,9 @@ use crate::write::{Creation, create_private_atomically, write_private_atomically
 
 const PROJECTS: &str = "projects";
 
-/// What `projects.json` says: `{"projects": {"<path>": "<id>"}}`. Whatever else it holds is kept.
+/// The contents of `projects.json`: `{"projects": {"<path>": "<id>"}}`. Whatever else it holds is kept.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Registry {
+pub(super) struct ProjectRegistry {
     /// Everything but the projects.
     rest: Map<String, Value>,
     projects: Vec<(String, ProjectId)>,
@@ -22,7 +22,7 @@ pub(super) struct Registry {
     flawed: Option<Vec<u8>>,
 }
 
-impl Registry {
+impl ProjectRegistry {
     /// Reads the file; where there is none, nothing is registered.
     pub(super) fn load(path: &Path) -> Result<Self, WorkspaceError> {
         match fs::read(path) {
@@ -66,7 +66,7 @@ impl Registry {
         format!("{:#}\n", json!(document))
     }
 
-    /// Whether the file could be understood whole.
+    /// True if the file could be understood whole.
     pub(super) fn is_sound(&self) -> bool {
         self.flawed.is_none()
     }
@@ -77,7 +77,7 @@ impl Registry {
         self.projects.iter().find(|(path, _)| path == project).map(|(_, id)| id)
     }
 
-    /// Whether any other project has this id.
+    /// True if any other project has this id.
     pub(super) fn is_taken(&self, id: &ProjectId, project: &Path) -> bool {
         self.projects.iter().any(|(path, taken)| taken == id && Path::new(path) != project)
     }
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parse(text: &str) -> Registry {
-        Registry::parse(text.as_bytes().to_vec())
+    fn parse(text: &str) -> ProjectRegistry {
+        ProjectRegistry::parse(text.as_bytes().to_vec())
     }
 
     #[track_caller]
@@ -164,7 +164,7 @@ mod tests {
         let path = root.path().join("projects.json");
         let save = |text: &str| {
             fs::write(&path, text).unwrap();
-            let aside = Registry::load(&path).unwrap().save(&path).unwrap();
+            let aside = ProjectRegistry::load(&path).unwrap().save(&path).unwrap();
             aside.map(|aside| {
                 assert_eq!(fs::read_to_string(&aside).unwrap(), text);
                 aside.file_name().unwrap().to_string_lossy().into_owned()
@@ -187,12 +187,12 @@ mod tests {
             let root = tempfile::tempdir().unwrap();
             let path = root.path().join("projects.json");
             fs::write(&path, &bytes).unwrap();
-            let registry = Registry::load(&path).unwrap();
+            let registry = ProjectRegistry::load(&path).unwrap();
             match registry.save(&path).unwrap() {
                 Some(aside) => prop_assert_eq!(fs::read(aside).unwrap(), bytes),
                 None => prop_assert!(serde_json::from_slice::<Value>(&bytes).is_ok()),
             }
-            let again = Registry::load(&path).unwrap();
+            let again = ProjectRegistry::load(&path).unwrap();
             prop_assert!(again.is_sound());
             prop_assert_eq!(again.projects, registry.projects);
         }

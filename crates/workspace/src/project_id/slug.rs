@@ -1,9 +1,10 @@
 //! The short name of a project: what its folders in the home are called.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 
-use super::migrate::project_hash;
+use sha2::{Digest, Sha256};
+
 use crate::name::{LONGEST_NAME, is_device};
 
 /// Longer names of folders are cut, which leaves room for a number and stays readable.
@@ -70,6 +71,15 @@ fn slug_of(name: &str) -> String {
         return "project".into();
     }
     if is_device(&slug) { format!("{slug}-project") } else { slug }
+}
+
+/// The hash of a project's path, which was its id once and still stands in its sessions: SHA-256 in hexadecimal.
+pub fn project_hash(project: &Path) -> String {
+    let digest = Sha256::digest(project.as_os_str().as_encoded_bytes());
+    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]
@@ -141,5 +151,12 @@ mod tests {
             prop_assert!(!ids.contains(&provisional));
             prop_assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 12);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_hash_is_that_of_the_path() {
+        let expected = "ceb491d19d803cc724aa3d51ee8e27aeaeb9b2f6a99fe4114ce8cb77f98c72ec";
+        assert_eq!(project_hash(Path::new("/home/user/app")), expected);
     }
 }

@@ -37,12 +37,12 @@ impl Fixture {
     }
 
     #[track_caller]
-    fn identify(&self, project: &str) -> Identity {
+    fn identify(&self, project: &str) -> ProjectIdentity {
         self.projects.identify(&self.at(project), Patience::default()).expect("identified")
     }
 
     #[track_caller]
-    fn check(&self, project: &str, id: &str, found: Found) {
+    fn check(&self, project: &str, id: &str, found: IdOrigin) {
         let identity = self.identify(project);
         assert_eq!((identity.id.as_str(), identity.found), (id, found), "{project}");
         for base in ["tmp", "history"] {
@@ -60,8 +60,8 @@ impl Fixture {
 #[test]
 fn a_project_keeps_its_id() {
     let fixture = Fixture::new();
-    fixture.check("work/My App", "my-app", Found::New);
-    fixture.check("work/My App", "my-app", Found::Registered);
+    fixture.check("work/My App", "my-app", IdOrigin::New);
+    fixture.check("work/My App", "my-app", IdOrigin::Registered);
     let text = fixture.text("home/projects.json").expect("written");
     let path = fixture.at("work/My App");
     assert_eq!(
@@ -73,43 +73,43 @@ fn a_project_keeps_its_id() {
 #[test]
 fn projects_of_one_name_have_different_ids() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
-    fixture.check("b/app", "app-1", Found::New);
-    fixture.check("c/App!", "app-2", Found::New);
-    fixture.check("a/app", "app", Found::Registered);
-    fixture.check("b/app", "app-1", Found::Registered);
+    fixture.check("a/app", "app", IdOrigin::New);
+    fixture.check("b/app", "app-1", IdOrigin::New);
+    fixture.check("c/App!", "app-2", IdOrigin::New);
+    fixture.check("a/app", "app", IdOrigin::Registered);
+    fixture.check("b/app", "app-1", IdOrigin::Registered);
 }
 
 #[test]
 fn a_lost_registry_is_rebuilt_from_markers() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
-    fixture.check("b/app", "app-1", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
+    fixture.check("b/app", "app-1", IdOrigin::New);
     fixture.forget_registry();
-    fixture.check("b/app", "app-1", Found::Healed);
-    fixture.check("a/app", "app", Found::Healed);
+    fixture.check("b/app", "app-1", IdOrigin::Healed);
+    fixture.check("a/app", "app", IdOrigin::Healed);
 }
 
 #[test]
 fn lost_markers_are_made_again() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
     fs::remove_dir_all(fixture.at("home/tmp")).expect("removed");
     fixture.write("home/history/app/.project_root", "");
-    fixture.check("a/app", "app", Found::Registered);
+    fixture.check("a/app", "app", IdOrigin::Registered);
 }
 
 #[test]
 fn a_registry_that_markers_contradict_is_corrected() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
-    fixture.check("b/app", "app-1", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
+    fixture.check("b/app", "app-1", IdOrigin::New);
     let text = fixture.text("home/projects.json").expect("written");
     let swapped =
         text.replace("\"app\"", "\"x\"").replace("\"app-1\"", "\"app\"").replace("\"x\"", "\"app-1\"");
     fixture.write("home/projects.json", &swapped);
-    fixture.check("a/app", "app", Found::Healed);
-    fixture.check("b/app", "app-1", Found::Healed);
+    fixture.check("a/app", "app", IdOrigin::Healed);
+    fixture.check("b/app", "app-1", IdOrigin::Healed);
 }
 
 #[test]
@@ -121,21 +121,21 @@ fn one_id_registered_twice_goes_to_one() {
         &serde_json::json!({"projects": {a.to_str().unwrap(): "app", b.to_str().unwrap(): "app"}})
             .to_string(),
     );
-    fixture.check("b/app", "app", Found::Registered);
-    fixture.check("a/app", "app-1", Found::New);
-    fixture.check("b/app", "app", Found::Registered);
+    fixture.check("b/app", "app", IdOrigin::Registered);
+    fixture.check("a/app", "app-1", IdOrigin::New);
+    fixture.check("b/app", "app", IdOrigin::Registered);
 }
 
 #[test]
 fn a_corrupt_registry_is_kept_and_rebuilt() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
     fixture.write("home/projects.json", "{\"projects\": {\"/a");
     let identity = fixture.identify("a/app");
-    assert_eq!((identity.id.as_str(), identity.found), ("app", Found::Healed));
+    assert_eq!((identity.id.as_str(), identity.found), ("app", IdOrigin::Healed));
     let [Note::RegistryKeptAside(aside)] = identity.notes.as_slice() else { panic!("{:?}", identity.notes) };
     assert_eq!(fs::read_to_string(aside).expect("readable"), "{\"projects\": {\"/a");
-    fixture.check("a/app", "app", Found::Registered);
+    fixture.check("a/app", "app", IdOrigin::Registered);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn one_bad_entry_does_not_cost_the_others() {
     let text =
         serde_json::json!({"projects": {project.to_str().unwrap(): "old-name", "/x": "../../etc"}, "v": 1});
     fixture.write("home/projects.json", &text.to_string());
-    fixture.check("a/app", "old-name", Found::Registered);
+    fixture.check("a/app", "old-name", IdOrigin::Registered);
     let saved = fixture.text("home/projects.json").expect("written");
     assert!(saved.contains("\"v\": 1") && !saved.contains("etc"), "{saved}");
     assert_eq!(fixture.text("home/projects.json.corrupt"), Some(text.to_string()));
@@ -156,11 +156,11 @@ fn folders_of_others_are_left_alone() {
     let fixture = Fixture::new();
     // Not a project's: programs are kept there.
     fixture.write("home/tmp/bin/rg", "elf");
-    fixture.check("a/bin", "bin-1", Found::New);
+    fixture.check("a/bin", "bin-1", IdOrigin::New);
     fixture.write("home/history/web/.project_root", "/elsewhere/web");
-    fixture.check("a/web", "web-1", Found::New);
+    fixture.check("a/web", "web-1", IdOrigin::New);
     fixture.make("home/tmp/empty");
-    fixture.check("a/empty", "empty", Found::New);
+    fixture.check("a/empty", "empty", IdOrigin::New);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_link_to_a_project_is_the_project() {
     fixture.make("a/app");
     std::os::unix::fs::symlink(fixture.at("a/app"), fixture.at("link")).expect("linked");
     assert_eq!(fixture.identify("link").id.as_str(), "app");
-    fixture.check("a/app", "app", Found::Registered);
+    fixture.check("a/app", "app", IdOrigin::Registered);
     assert_eq!(fixture.identify("a/other/../app/.").id.as_str(), "app");
 }
 
@@ -221,7 +221,7 @@ fn what_is_kept_under_the_hash_is_brought_along_once() {
         "{:?}",
         identity.notes
     );
-    fixture.check("a/app", "app", Found::Registered);
+    fixture.check("a/app", "app", IdOrigin::Registered);
     assert_eq!(fixture.text("home/tmp/app/chats/session-1.json").as_deref(), Some("{}"));
     assert_eq!(fixture.text("home/history/app/HEAD").as_deref(), Some("ref"));
     assert!(fixture.at(&format!("home/tmp/{hash}/chats/session-1.json")).exists());
@@ -235,13 +235,13 @@ fn what_is_kept_under_the_hash_is_brought_along_once() {
 #[test]
 fn a_migration_that_was_broken_off_begins_anew() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
     let hash = project_hash(&fixture.at("a/app"));
     fixture.write(&format!("home/tmp/{hash}/logs.json"), "[]");
     fixture.write("home/tmp/.app.migrating/half", "");
     // It was about to exchange the folders.
     fs::remove_dir_all(fixture.at("home/tmp/app")).expect("removed");
-    fixture.check("a/app", "app", Found::Registered);
+    fixture.check("a/app", "app", IdOrigin::Registered);
     assert_eq!(fixture.text("home/tmp/app/logs.json").as_deref(), Some("[]"));
     assert!(!fixture.at("home/tmp/app/half").exists() && !fixture.at("home/tmp/.app.migrating").exists());
 }
@@ -249,7 +249,7 @@ fn a_migration_that_was_broken_off_begins_anew() {
 #[test]
 fn files_of_the_new_id_are_not_overwritten_by_a_migration() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
     fixture.write("home/tmp/app/logs.json", "[1]");
     let hash = project_hash(&fixture.at("a/app"));
     fixture.write(&format!("home/tmp/{hash}/logs.json"), "[]");
@@ -261,7 +261,7 @@ fn files_of_the_new_id_are_not_overwritten_by_a_migration() {
 fn a_moved_project_can_take_its_id_along() {
     let fixture = Fixture::new();
     fixture.make("a/app");
-    fixture.check("a/app", "app", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
     fixture.write("home/tmp/app/chats/session-1.jsonl", "{}");
     let adopt = || fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), Patience::None);
     assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "it is still there", .. })));
@@ -274,18 +274,18 @@ fn a_moved_project_can_take_its_id_along() {
         matches!(identity.notes.as_slice(), [Note::PerhapsMovedFrom(from)] if *from == fixture.at("a/app"))
     );
     assert_eq!(adopt().expect("adopted").id.as_str(), "app");
-    fixture.check("b/app", "app", Found::Registered);
+    fixture.check("b/app", "app", IdOrigin::Registered);
     assert!(!fixture.at("home/tmp/app-1").exists());
     assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "it has no id", .. })));
     // A new project in the old place begins anew.
-    fixture.check("a/app", "app-1", Found::New);
+    fixture.check("a/app", "app-1", IdOrigin::New);
 }
 
 #[test]
 fn a_move_that_was_broken_off_is_completed_by_the_markers() {
     for with_history in [false, true] {
         let fixture = Fixture::new();
-        fixture.check("a/app", "app", Found::New);
+        fixture.check("a/app", "app", IdOrigin::New);
         fixture.write("home/tmp/app/chats/session-1.jsonl", "{}");
         fs::remove_file(fixture.at("home/history/app/.project_root")).expect("removed");
         let to = fixture.at("b/app");
@@ -294,8 +294,8 @@ fn a_move_that_was_broken_off_is_completed_by_the_markers() {
         if with_history {
             fixture.write("home/history/app/.project_root", to);
         }
-        fixture.check("b/app", "app", Found::Healed);
-        fixture.check("a/app", "app-1", Found::New);
+        fixture.check("b/app", "app", IdOrigin::Healed);
+        fixture.check("a/app", "app-1", IdOrigin::New);
     }
 }
 
@@ -308,19 +308,19 @@ fn what_was_stored_under_a_provisional_id_is_found_again() {
     };
     let (a, b) = (unsaved("a/app"), unsaved("b/app"));
     assert_ne!(a.id, b.id);
-    assert_eq!((a.found, a.notes.len()), (Found::New, 1));
+    assert_eq!((a.found, a.notes.len()), (IdOrigin::New, 1));
     fixture.write(&format!("home/tmp/{}/chats/session-1.jsonl", a.id), "{}");
-    fixture.check("a/app", a.id.as_str(), Found::Healed);
-    fixture.check("a/app", a.id.as_str(), Found::Registered);
-    fixture.check("b/app", "app", Found::New);
+    fixture.check("a/app", a.id.as_str(), IdOrigin::Healed);
+    fixture.check("a/app", a.id.as_str(), IdOrigin::Registered);
+    fixture.check("b/app", "app", IdOrigin::New);
     assert_eq!(unsaved("b/app").id.as_str(), "app");
 }
 
 #[test]
 fn a_move_that_fails_leaves_the_id_where_it_was() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
-    fixture.check("b/app", "app-1", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
+    fixture.check("b/app", "app-1", IdOrigin::New);
     let marker = fixture.at("home/history/app/.project_root");
     fs::remove_file(&marker).expect("removed");
     fs::create_dir(&marker).expect("made");
@@ -329,31 +329,31 @@ fn a_move_that_fails_leaves_the_id_where_it_was() {
     // The registry must not contradict the markers at any step.
     assert_eq!(fixture.projects.list().expect("readable").len(), 1);
     fs::remove_dir(&marker).expect("removed");
-    fixture.check("a/app", "app", Found::Registered);
+    fixture.check("a/app", "app", IdOrigin::Registered);
 }
 
 #[test]
 fn a_killed_process_does_not_spoil_an_id() {
     let fixture = Fixture::new();
     fixture.write("home/tmp/app/.longhaul-Xy12", "/w/ap");
-    fixture.check("a/app", "app", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
     fixture.write("home/history/app/.longhaul-Xy13", "");
     let hash = project_hash(&fixture.at("a/app"));
     fixture.write(&format!("home/history/{hash}/HEAD"), "ref");
-    fixture.check("a/app", "app", Found::Registered);
+    fixture.check("a/app", "app", IdOrigin::Registered);
     assert_eq!(fixture.text("home/history/app/HEAD").as_deref(), Some("ref"));
 }
 
 #[test]
 fn a_move_does_not_hide_what_is_at_the_new_place() {
     let fixture = Fixture::new();
-    fixture.check("a/app", "app", Found::New);
-    fixture.check("b/app", "app-1", Found::New);
+    fixture.check("a/app", "app", IdOrigin::New);
+    fixture.check("b/app", "app-1", IdOrigin::New);
     fixture.write("home/tmp/app-1/chats/session-1.jsonl", "{}");
     let result = fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), Patience::None);
     assert!(matches!(result, Err(WorkspaceError::NotMoved { .. })));
-    fixture.check("b/app", "app-1", Found::Registered);
-    fixture.check("a/app", "app", Found::Registered);
+    fixture.check("b/app", "app-1", IdOrigin::Registered);
+    fixture.check("a/app", "app", IdOrigin::Registered);
 }
 
 #[test]
@@ -389,8 +389,8 @@ fn looking_up_changes_nothing() {
     assert!(!fixture.at("home").exists());
 
     let id = fixture.identify("app").id;
-    assert_eq!(look_up().id, Some((id.clone(), Found::Registered)));
+    assert_eq!(look_up().id, Some((id.clone(), IdOrigin::Registered)));
     fixture.write("home/projects.json", "nonsense");
-    assert_eq!((look_up().id, look_up().is_registry_sound), (Some((id, Found::Healed)), false));
+    assert_eq!((look_up().id, look_up().is_registry_sound), (Some((id, IdOrigin::Healed)), false));
     assert_eq!(fixture.text("home/projects.json").as_deref(), Some("nonsense"));
 }

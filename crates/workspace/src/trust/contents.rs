@@ -1,4 +1,4 @@
-//! What a trusted folder held when it was trusted, so that a later change is noticed and can be shown.
+//! The contents of trusted folders when they were trusted, so that a later change is noticed and can be shown.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::home::canonical_workspace;
 use crate::{Lock, Patience, WorkspaceError, write_private_atomically};
 
-/// What a folder holds: by kind, then by name.
+/// The contents of a folder: by kind, then by name.
 pub type Contents = BTreeMap<String, BTreeMap<String, Fingerprint>>;
 
 /// One thing that a folder holds, as far as it is remembered.
@@ -29,7 +29,7 @@ impl Fingerprint {
         Self { hash, shown: shown.into() }
     }
 
-    /// What a person is shown of it.
+    /// The text that a person is shown.
     pub fn shown(&self) -> &str {
         &self.shown
     }
@@ -42,9 +42,9 @@ pub struct ContentChange {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// What it was, if it was there.
+    /// The former fingerprint, if it was there.
     pub before: Option<Fingerprint>,
-    /// What it is, if it is there.
+    /// The present fingerprint, if it is there.
     pub after: Option<Fingerprint>,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for ContentChange {
     }
 }
 
-/// What differs, in the order of kinds and names. Of kinds that only one side knows nothing is said.
+/// The differences, in the order of kinds and names. Kinds that only one side knows are left out.
 pub fn changes_between(before: &Contents, after: &Contents) -> Vec<ContentChange> {
     let mut changes = Vec::new();
     for (kind, now) in after {
@@ -102,7 +102,7 @@ impl TrustedContents {
         Self { path: path.to_path_buf() }
     }
 
-    /// What a folder held, if that was ever noted.
+    /// The contents of a folder when it was trusted, if they were ever noted.
     ///
     /// # Errors
     /// [`WorkspaceError::Invalid`] if the file has a mistake: then nobody knows whether anything changed. Otherwise why it
@@ -274,7 +274,7 @@ mod tests {
     }
 
     proptest! {
-        /// What was noted is read again, and differs in nothing.
+        /// Contents that were noted are read again, and differ in nothing.
         #[test]
         fn contents_survive_the_disk(kinds in proptest::collection::btree_map(
             "[a-z]{1,4}",

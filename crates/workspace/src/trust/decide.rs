@@ -1,4 +1,4 @@
-//! Who decides whether a folder is trusted: the environment, a setting, the editor, or a rule.
+//! The decision about trust in a folder: by the environment, a setting, the editor, or a rule.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::{Environment, WorkspaceError};
 pub struct TrustQuery<'a> {
     /// The folder in question.
     pub location: &'a Path,
-    /// What the environment's `GEMINI_CLI_TRUST_WORKSPACE` says: `true` or `false`, in any case of letters. Anything
+    /// The variable `GEMINI_CLI_TRUST_WORKSPACE`: `true` or `false`, in any case of letters. Anything
     /// else counts as not set.
     pub environment: Option<&'a str>,
-    /// Whether folders need trust at all: the setting `security.folderTrust.enabled`.
+    /// True if folders need trust at all: the setting `security.folderTrust.enabled`.
     pub is_enabled: bool,
-    /// What the editor says that Longhaul runs in.
+    /// The answer of the editor that Longhaul runs in.
     pub editor: Option<bool>,
 }
 
@@ -44,7 +44,7 @@ pub enum Trust {
     Undecided,
 }
 
-/// Who decided.
+/// The source of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decider {
     /// The environment.
@@ -58,7 +58,7 @@ pub enum Decider {
 }
 
 impl Trust {
-    /// Whether the folder's own files count.
+    /// True if the folder's own files count.
     pub fn is_trusted(&self) -> bool {
         matches!(self, Self::Trusted(_))
     }
@@ -95,7 +95,7 @@ fn parse_override(value: &str) -> Option<bool> {
 
 /// The rule about the folder nearest to `location` decides, and of several about one folder that of less trust.
 ///
-/// What counts is the folder that a rule covers. The length of its path as written would let a rule about a long path,
+/// Decides by the folders that rules cover. The length of a path as written would let a rule about a long path,
 /// or one that reaches its folder by a link, outweigh a distrust that is nearer.
 fn decide_by_rules(rules: Vec<TrustRule>, location: &Path) -> Trust {
     if !location.is_absolute() {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::decide::{Trust, TrustQuery, decide};
-use super::edit::Document;
 use super::rule::{TrustLevel, TrustRule};
 use crate::home::canonical_workspace;
+use crate::jsonc::{JsoncDocument, JsoncError, JsoncNode, NewKey};
 use crate::paths::is_same_folder;
 use crate::shared_lock::SharedLock;
 use crate::{Patience, WorkspaceError, write_private_atomically};
@@ -51,11 +51,11 @@ impl TrustedFolders {
     pub fn set(&self, folder: &Path, level: TrustLevel, patience: Patience) -> Result<(), WorkspaceError> {
         let folder = canonical_workspace(folder)?;
         let key = folder.to_str().ok_or_else(|| WorkspaceError::NotUnicode { path: folder.clone() })?;
-        let change = |document: Document, names: &[String]| {
+        let change = |document: JsoncDocument, names: &[String]| {
             // The folder above a link is not the one above what it leads to, so that the link's name will not do.
             let other_names = names.iter().filter(|name| *name != key);
             let document = without_all(document, other_names)?;
-            document.with(key, &level.as_str().into())
+            document.set(&[key], &level.as_str().into(), NewKey::Last)
         };
         self.edit(&folder, patience, change).map(drop)
     }
@@ -74,17 +74,17 @@ impl TrustedFolders {
         &self,
         folder: &Path,
         patience: Patience,
-        change: impl FnOnce(Document, &[String]) -> Result<Document, String>,
+        change: impl FnOnce(JsoncDocument, &[String]) -> Result<JsoncDocument, JsoncError>,
     ) -> Result<bool, WorkspaceError> {
         let _lock = SharedLock::beside(&self.path, "changing trusted folders", patience)?;
         let (document, _) = self.load()?;
-        let keys = document.members().iter().map(|member| &member.key);
+        let keys = entries(&document).iter().map(|(key, _)| key);
         let names: Vec<_> = keys
             .filter(|key| Path::new(key).is_absolute() && is_same_folder(Path::new(key), folder))
             .cloned()
             .collect();
         let before = document.text().to_owned();
-        let changed = change(document, &names).map_err(|problem| self.invalid(vec![problem]))?;
+        let changed = change(document, &names).map_err(|error| self.invalid(vec![error.to_string()]))?;
         if changed.text() == before {
             return Ok(false);
         }
@@ -92,20 +92,23 @@ impl TrustedFolders {
         Ok(true)
     }
 
-    fn load(&self) -> Result<(Document, Vec<TrustRule>), WorkspaceError> {
+    fn load(&self) -> Result<(JsoncDocument, Vec<TrustRule>), WorkspaceError> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(WorkspaceError::reading(&self.path, error)),
         };
         let text = String::from_utf8(bytes).map_err(|_| self.invalid(vec!["it is not UTF-8".into()]))?;
-        let document = Document::parse(text).map_err(|problem| self.invalid(vec![problem]))?;
+        let document = JsoncDocument::parse(text).map_err(|error| self.invalid(vec![error.to_string()]))?;
+        if document.root().is_some_and(|root| !root.is_object()) {
+            return Err(self.invalid(vec!["it is no object".into()]));
+        }
         let mut problems = Vec::new();
         let mut rules = Vec::new();
-        for member in document.members() {
-            match parse_level(&member.value) {
-                Ok(level) => rules.push(TrustRule { path: member.key.clone().into(), level }),
-                Err(problem) => problems.push(format!("{:?} {problem}", member.key)),
+        for (key, node) in entries(&document) {
+            match parse_level(&node.to_value()) {
+                Ok(level) => rules.push(TrustRule { path: key.into(), level }),
+                Err(problem) => problems.push(format!("{key:?} {problem}")),
             }
         }
         if problems.is_empty() { Ok((document, rules)) } else { Err(self.invalid(problems)) }
@@ -116,11 +119,15 @@ impl TrustedFolders {
     }
 }
 
+fn entries(document: &JsoncDocument) -> &[(String, JsoncNode)] {
+    document.root().map(JsoncNode::entries).unwrap_or_default()
+}
+
 fn without_all<'a>(
-    document: Document,
+    document: JsoncDocument,
     keys: impl IntoIterator<Item = &'a String>,
-) -> Result<Document, String> {
-    keys.into_iter().try_fold(document, |document, key| document.without(key))
+) -> Result<JsoncDocument, JsoncError> {
+    keys.into_iter().try_fold(document, |document, key| document.remove(key))
 }
 
 fn parse_level(value: &Value) -> Result<TrustLevel, String> {

@@ -1,8 +1,7 @@
-//! Whether the files of a workspace may tell Longhaul what to do.
+//! Trust in folders: rules, decisions, and the contents that were trusted.
 
 mod contents;
 mod decide;
-mod edit;
 mod file;
 mod rule;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::paths::{by_words, canonical};
 
-/// What a rule says.
+/// The level of trust that a rule gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustLevel {
     /// `TRUST_FOLDER`: this folder and all below it are trusted.
@@ -46,7 +46,7 @@ impl fmt::Display for TrustLevel {
 pub struct TrustRule {
     /// The path as it is written there.
     pub path: PathBuf,
-    /// What is said about it.
+    /// The level of trust.
     pub level: TrustLevel,
 }
 

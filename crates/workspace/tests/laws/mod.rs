@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use longhaul_workspace::{
-    Environment, Found, Home, Note, Patience, Projects, TrustLevel, TrustQuery, TrustRule, TrustedFolders,
+    Environment, Home, IdOrigin, Note, Patience, Projects, TrustLevel, TrustQuery, TrustRule, TrustedFolders,
     WorkspaceError, canonical_workspace,
 };
 use serde_json::Value;
@@ -74,7 +74,7 @@ pub(crate) fn check_registry(bytes: &[u8]) {
     }
     assert!(home.project(&identity.id).root().starts_with(home.tmp()));
     let again = projects.identify(&one, Patience::default()).expect("an id");
-    assert_eq!((&again.id, again.found), (&identity.id, Found::Registered));
+    assert_eq!((&again.id, again.found), (&identity.id, IdOrigin::Registered));
     assert_ne!(projects.identify(&other, Patience::default()).expect("an id").id, identity.id);
     let written = fs::read(home.projects()).expect("there");
     let written: Value = serde_json::from_slice(&written).expect("JSON");

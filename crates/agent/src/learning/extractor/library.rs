@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use longhaul_conversation::{Body, Message, Ordinal, Origin, Part, Timestamp, ToolStatus};
 use longhaul_redact::redact;
-use longhaul_skills::{Deed, Ending, Indexed, PastSession, Purpose, SessionDigest};
+use longhaul_skills::{DeedEnding, DeedPurpose, Indexed, PastSession, SessionDeed, SessionDigest};
 use serde_json::Value;
 
 use crate::excerpt::{escape_closing_tags, truncate_middle};
@@ -75,8 +75,11 @@ impl SessionLibrary {
     pub(super) fn new(index: Vec<Indexed>, digests: &[SessionDigest], read: ReadSession) -> Self {
         let passed = |id: &str| {
             let steps = digests.iter().filter(|digest| digest.id == id).flat_map(|digest| &digest.steps);
-            let is_check = |deed: &Deed| {
-                matches!(deed, Deed::Ran { purpose: Purpose::Check, ending: Ending::Passed, .. })
+            let is_check = |deed: &SessionDeed| {
+                matches!(
+                    deed,
+                    SessionDeed::Ran { purpose: DeedPurpose::Check, ending: DeedEnding::Passed, .. }
+                )
             };
             steps.filter(|step| is_check(&step.deed)).map(|step| step.mark).collect()
         };

@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use longhaul_engine::Files;
-use longhaul_policy::{Policy, Situation, Standing, rule_from_setting};
+use longhaul_policy::{Policy, SettingVerdict, Situation, rule_from_setting};
 use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_skills::{
-    Candidate, Inbox, Indexed, PastSession, SessionDigest, Skills, render_candidates, render_index,
+    Inbox, Indexed, PastSession, SessionDigest, SkillCandidate, Skills, render_candidates, render_index,
     render_known_skills,
 };
 use longhaul_tools::Tool;
@@ -61,7 +61,7 @@ pub struct ExtractorTask {
     /// The sessions that it may read.
     pub index: Vec<Indexed>,
     /// Findings in them without a model, the most promising first.
-    pub found: Vec<Candidate>,
+    pub found: Vec<SkillCandidate>,
     /// Digests of them, from which it is known what was validated.
     pub digests: Vec<SessionDigest>,
     /// The skills that are there already.
@@ -202,7 +202,7 @@ fn begin_session(
         tree: None,
     };
     let SubagentTools::Only(names) = &definition.tools else { return Err("it has too many tools".into()) };
-    let rule = |name: &String| rule_from_setting(Standing::AllowedTool, name, NAME).ok();
+    let rule = |name: &String| rule_from_setting(SettingVerdict::AllowedTool, name, NAME).ok();
     let settings = Settings {
         system: definition.prompt.clone(),
         permissions: Permissions {

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use longhaul_archive::parse_message_number;
 use longhaul_conversation::{Ordinal, Timestamp};
 use longhaul_skills::{
-    Inbox, LearnedSkill, MemoryKind, PatchTargets, ProposedFact, Script, Skill, SkillError, SkillTier,
+    Inbox, LearnedScript, LearnedSkill, MemoryKind, PatchTargets, ProposedFact, Skill, SkillError, SkillTier,
     Skills, parse_manifest,
 };
 use longhaul_tools::{FileContent, IgnoreFiles, LoadedFile, ReadRange, Roots, load_file};
@@ -181,7 +181,7 @@ impl DraftReview {
         }
         let mut scripts = Vec::new();
         for script in &args.scripts {
-            match Script::parse(&script.name, &script.content) {
+            match LearnedScript::parse(&script.name, &script.content) {
                 Ok(script) => scripts.push(script),
                 Err(problem) => problems.push(problem),
             }

@@ -12,8 +12,8 @@ use longhaul_conversation::{
 };
 use longhaul_engine::Folder;
 use longhaul_skills::{
-    Deed, Ending, Indexed, MemoryKind, PastSession, Purpose, SkillFolder, SkillPlaces, SkillSettings,
-    SkillTier, Step, load_skills, mine,
+    DeedEnding, DeedPurpose, DigestStep, Indexed, MemoryKind, PastSession, SessionDeed, SkillFolder,
+    SkillPlaces, SkillSettings, SkillTier, load_skills, mine,
 };
 use longhaul_workspace::{Environment, Home, Patience, ProjectHome, Projects};
 use serde_json::{Value, json};
@@ -67,16 +67,16 @@ impl Trial {
                 }
             };
             let deed = match kind {
-                ">" => Some(Deed::Said(text.into())),
-                "$" | "!" => Some(Deed::Ran {
+                ">" => Some(SessionDeed::Said(text.into())),
+                "$" | "!" => Some(SessionDeed::Ran {
                     command: text.into(),
-                    purpose: if text.contains("test") { Purpose::Check } else { Purpose::Work },
-                    ending: if kind == "$" { Ending::Passed } else { Ending::Failed },
+                    purpose: if text.contains("test") { DeedPurpose::Check } else { DeedPurpose::Work },
+                    ending: if kind == "$" { DeedEnding::Passed } else { DeedEnding::Failed },
                     error: None,
                 }),
                 _ => None,
             };
-            steps.extend(deed.map(|deed| Step { mark, at, deed }));
+            steps.extend(deed.map(|deed| DigestStep { mark, at, deed }));
             messages.push(Message {
                 ordinal: Some(mark),
                 at,

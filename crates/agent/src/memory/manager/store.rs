@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::{Timestamp, replace_bytes, tag_places};
-use longhaul_memory::{Discovery, MemorySettings, Places, Scope, SkipReason, Tier, load_memory, save_target};
+use longhaul_memory::{
+    Discovery, FactScope, MemorySettings, MemoryTier, Places, SkipReason, load_memory, save_target,
+};
 use longhaul_tools::{
     AllowedFiles, FileContent, IgnoreFiles, ReadFile, ReadRange, Replace, Roots, Tool, ToolAnswer, WriteFile,
     load_file,
@@ -51,7 +53,7 @@ impl ManagedFiles {
         folders.extend(home.iter().chain(&notes).cloned());
         let global = home.iter().flat_map(|home| settings.names.iter().map(move |name| home.join(name)));
         let places = Places { private: notes.clone(), ..places.clone() };
-        let private = notes.as_ref().and_then(|_| save_target(Scope::Project, &places, settings).ok());
+        let private = notes.as_ref().and_then(|_| save_target(FactScope::Project, &places, settings).ok());
         let only = AllowedFiles {
             names: settings.names.iter().map(ToString::to_string).collect(),
             closed: home.iter().chain(&notes).cloned().collect(),
@@ -118,7 +120,13 @@ impl ManagedFiles {
     }
 
     /// A file as it is; nothing of one that the manager may not touch, for instance above the workspace.
-    fn shown(&self, path: &Path, tier: Tier, ignored: &IgnoreFiles, left: &mut usize) -> Option<String> {
+    fn shown(
+        &self,
+        path: &Path,
+        tier: MemoryTier,
+        ignored: &IgnoreFiles,
+        left: &mut usize,
+    ) -> Option<String> {
         let name = self.label(path);
         let range = ReadRange { start: None, end: Some(MOST_LINES) };
         let loaded = load_file(&self.roots, ignored, path.to_str()?, range).ok()?;

@@ -8,7 +8,8 @@ use longhaul_conversation::{
 };
 use longhaul_memory::{MemorySettings, Places, WorkFolder};
 use longhaul_policy::{
-    ApprovalMode, Policy, Reach, Situation, Standing, Tier, default_rules, parse_rules, rule_from_setting,
+    ApprovalMode, Policy, Reach, RuleTier, SettingVerdict, Situation, default_rules, parse_rules,
+    rule_from_setting,
 };
 use longhaul_tools::{Preview, ReadFile, Roots};
 use longhaul_workspace::Ignoring;
@@ -154,7 +155,7 @@ fn check_saved(situation: Situation, allowed: bool, is_saved: bool) {
     trial.agent.session.settings.permissions.situation = situation;
     if allowed {
         let rule =
-            rule_from_setting(Standing::AllowedTool, "save_memory", "--allowed-tools").expect("a rule");
+            rule_from_setting(SettingVerdict::AllowedTool, "save_memory", "--allowed-tools").expect("a rule");
         trial.agent.session.settings.permissions.policy = Policy::new(default_rules()).with(rule);
     }
     let model = ScriptedModel::new([
@@ -184,7 +185,7 @@ fn rules_about_saving_hold_for_the_manager() {
 fn check_ruled(rule: &str, asks: usize, is_saved: bool) {
     let (mut trial, asked) = managed([Approval::Once]);
     let permissions = &mut trial.agent.settings_mut().permissions;
-    let (rules, problems) = parse_rules(rule, "mine.toml".as_ref(), Tier::User);
+    let (rules, problems) = parse_rules(rule, "mine.toml".as_ref(), RuleTier::User);
     assert_eq!(problems, []);
     permissions.policy = Policy::new(default_rules().into_iter().chain(rules).collect());
     let model = ScriptedModel::new([

@@ -7,7 +7,7 @@ use longhaul_conversation::{
 };
 use longhaul_formats::{Format, read_session};
 use longhaul_policy::{
-    Policy, Reach, Situation, Standing, Tier, default_rules, parse_rules, rule_from_setting,
+    Policy, Reach, RuleTier, SettingVerdict, Situation, default_rules, parse_rules, rule_from_setting,
 };
 use longhaul_sessions::Log;
 use serde_json::{Value, json};
@@ -37,9 +37,9 @@ fn subagents() -> Subagents {
 
 /// The rules that come with Longhaul, and those that let sub-agents be started.
 fn policy(more: &str) -> Policy {
-    let (rules, problems) = parse_rules(more, "more.toml".as_ref(), Tier::User);
+    let (rules, problems) = parse_rules(more, "more.toml".as_ref(), RuleTier::User);
     assert!(problems.is_empty(), "{problems:?}");
-    let start = |name| rule_from_setting(Standing::SubagentTool, name, "agents").expect("a rule");
+    let start = |name| rule_from_setting(SettingVerdict::SubagentTool, name, "agents").expect("a rule");
     Policy::new(default_rules().into_iter().chain(rules).chain(["scout", "chief"].map(start)).collect())
 }
 

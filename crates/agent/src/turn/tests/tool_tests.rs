@@ -6,7 +6,9 @@ use longhaul_conversation::{
     CallId, FinishReason, ModelError, Part, ScriptedModel, ScriptedReply, TokenCount, ToolDeclaration,
     ToolStatus,
 };
-use longhaul_policy::{Policy, PolicyPlaces, Reach, SavedFiles, Situation, Tier, default_rules, parse_rules};
+use longhaul_policy::{
+    Policy, PolicyPlaces, Reach, RuleTier, SavedFiles, Situation, default_rules, parse_rules,
+};
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
@@ -282,7 +284,7 @@ fn what_cannot_be_saved_holds_in_this_session() {
 
 /// How far an "always" about `git log` is offered under a rule that asks.
 #[track_caller]
-fn check_offer(tier: Tier, priority: u16, has_files: bool, expected: &[Reach]) {
+fn check_offer(tier: RuleTier, priority: u16, has_files: bool, expected: &[Reach]) {
     let (mut trial, _, asked) = attended([Approval::Stop]);
     let asks =
         format!("[[rule]]\ntoolName = 'run_shell_command'\ndecision = 'ask_user'\npriority = {priority}\n");
@@ -300,11 +302,11 @@ fn check_offer(tier: Tier, priority: u16, has_files: bool, expected: &[Reach]) {
 
 #[test]
 fn always_is_offered_as_far_as_it_would_count() {
-    check_offer(Tier::Default, 1, true, &Reach::ALL);
-    check_offer(Tier::Default, 1, false, &[Reach::Session]);
-    check_offer(Tier::User, 1, true, &[Reach::Everywhere]);
-    check_offer(Tier::User, 960, true, &[]);
-    check_offer(Tier::Admin, 0, true, &[]);
+    check_offer(RuleTier::Default, 1, true, &Reach::ALL);
+    check_offer(RuleTier::Default, 1, false, &[Reach::Session]);
+    check_offer(RuleTier::User, 1, true, &[Reach::Everywhere]);
+    check_offer(RuleTier::User, 960, true, &[]);
+    check_offer(RuleTier::Admin, 0, true, &[]);
 }
 
 #[test]

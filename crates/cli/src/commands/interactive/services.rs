@@ -15,7 +15,7 @@ use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::{Settings, load_here};
 use longhaul_app::{environment, trust};
 use longhaul_conversation::Usage;
-use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
+use longhaul_memory::{Fact, FactScope, MemorySettings, Places, propose_scope};
 use longhaul_terminal::{
     InboxItem, InboxKind, Notice, OpenedSession, Page, ReviewDecision, Services, SessionChoice, SkillChoice,
     Spender,
@@ -283,7 +283,7 @@ impl Warnings {
 }
 
 /// Splits a fact from the scope that may stand before it.
-fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Scope>, &'t str)> {
+fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<FactScope>, &'t str)> {
     let text = text.trim_start();
     let argument = |name: &str| {
         let rest =
@@ -292,8 +292,8 @@ fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Sco
     };
     if let Some((scope, rest)) = argument("--scope") {
         return match scope {
-            "global" => Ok((Some(Scope::Global), rest)),
-            "project" => Ok((Some(Scope::Project), rest)),
+            "global" => Ok((Some(FactScope::Global), rest)),
+            "project" => Ok((Some(FactScope::Project), rest)),
             other => Err(hinted(anyhow!("there is no scope {other:?}"), "--scope takes global or project")),
         };
     }

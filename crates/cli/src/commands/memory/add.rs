@@ -9,7 +9,7 @@ use longhaul_app::memory::{folder, save};
 use longhaul_app::project::Project;
 use longhaul_app::settings::Settings;
 use longhaul_app::workspace::WorkspaceContext;
-use longhaul_memory::{Change, Fact, MemoryError, Remembered, Saved, Scope};
+use longhaul_memory::{Fact, FactChange, FactScope, MemoryError, Remembered, SavedFact};
 use serde_json::{Value, json};
 
 use super::placing::Placed;
@@ -44,12 +44,12 @@ pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> an
     let fact = Fact::parse(&options.text.join(" ")).map_err(told)?;
     let mut context = WorkspaceContext::find(settings, &[])?;
     let placed = match (options.scope, &options.folder) {
-        (Some(ScopeArgument::Global), _) => Placed::stated(Scope::Global),
-        (Some(ScopeArgument::Project), _) => Placed::stated(Scope::Project),
+        (Some(ScopeArgument::Global), _) => Placed::stated(FactScope::Global),
+        (Some(ScopeArgument::Project), _) => Placed::stated(FactScope::Project),
         (None, Some(named)) => Placed::stated(folder(named, &context.places)?),
         (None, None) => Placed::find(&fact, &context.places)?,
     };
-    if placed.scope == Scope::Project {
+    if placed.scope == FactScope::Project {
         // The first thing that is remembered gives the project its place.
         let (project, notes) = Project::find_or_begin()?;
         context.places.private = Some(project.home.memory());
@@ -62,7 +62,7 @@ pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> an
         return print_json(&json(&saved, &placed));
     }
     let mut text = visible(&saved.to_string()) + "\n";
-    if let Change::Added { line, .. } = saved.change {
+    if let FactChange::Added { line, .. } = saved.change {
         text.push_str(&format!("{}:{line}\n", visible(&saved.path.display().to_string())));
         text.extend(placed.remark().map(|remark| remark + "\n"));
     }
@@ -78,17 +78,17 @@ fn told(error: MemoryError) -> anyhow::Error {
     }
 }
 
-fn json(saved: &Saved, placed: &Placed) -> Value {
+fn json(saved: &SavedFact, placed: &Placed) -> Value {
     let remembered = |known: &Option<Remembered>| match known {
         Some(Remembered { line, text }) => json!({"line": line, "text": text}),
         None => Value::Null,
     };
     let (status, line, similar, contradicts) = match &saved.change {
-        Change::Added { line, similar, contradicts } => {
+        FactChange::Added { line, similar, contradicts } => {
             ("added", Some(*line), remembered(similar), remembered(contradicts))
         }
-        Change::AlreadyThere { known } => ("already_there", Some(known.line), Value::Null, Value::Null),
-        Change::Edited => ("edited", None, Value::Null, Value::Null),
+        FactChange::AlreadyThere { known } => ("already_there", Some(known.line), Value::Null, Value::Null),
+        FactChange::Edited => ("edited", None, Value::Null, Value::Null),
     };
     json!({
         "schema": 1,

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use anyhow::anyhow;
 use longhaul_app::failure::hinted;
-use longhaul_memory::{Fact, Places, ProposedScope, Scope, propose_scope};
+use longhaul_memory::{Fact, FactScope, Places, ProposedScope, propose_scope};
 
 use crate::output::visible;
 use crate::questions::choose;
@@ -12,7 +12,7 @@ use crate::questions::choose;
 /// The scope of a fact, and who decided that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
-    pub(super) scope: Scope,
+    pub(super) scope: FactScope,
     pub(super) by: DecidedBy,
 }
 
@@ -40,7 +40,7 @@ impl DecidedBy {
 
 impl Placed {
     /// The scope that the user states.
-    pub(super) fn stated(scope: Scope) -> Self {
+    pub(super) fn stated(scope: FactScope) -> Self {
         Self { scope, by: DecidedBy::User }
     }
 
@@ -70,18 +70,19 @@ impl Placed {
 }
 
 /// The scope, as the end of a sentence.
-fn in_words(scope: &Scope) -> String {
+fn in_words(scope: &FactScope) -> String {
     match scope {
-        Scope::Global => "in every project".to_string(),
-        Scope::Project => "in this project, for you alone".to_string(),
-        Scope::Folder(folder) => format!("in {}, for everybody", folder.display()),
+        FactScope::Global => "in every project".to_string(),
+        FactScope::Project => "in this project, for you alone".to_string(),
+        FactScope::Folder(folder) => format!("in {}, for everybody", folder.display()),
     }
 }
 
-fn ask(proposed: &Scope, places: &Places) -> anyhow::Result<Scope> {
+fn ask(proposed: &FactScope, places: &Places) -> anyhow::Result<FactScope> {
     let workspace = places.workspace().filter(|workspace| workspace.is_trusted);
-    let shared = workspace.map(|workspace| Scope::Folder(workspace.path.clone()));
-    let mut scopes: Vec<Scope> = [Scope::Global, Scope::Project].into_iter().chain(shared).collect();
+    let shared = workspace.map(|workspace| FactScope::Folder(workspace.path.clone()));
+    let mut scopes: Vec<FactScope> =
+        [FactScope::Global, FactScope::Project].into_iter().chain(shared).collect();
     if !scopes.contains(proposed) {
         scopes.push(proposed.clone());
     }
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_nobody_said_is_told() {
-        let placed = |by| Placed { scope: Scope::Global, by };
+        let placed = |by| Placed { scope: FactScope::Global, by };
         assert_eq!(placed(DecidedBy::User).remark(), None);
         assert_eq!(
             placed(DecidedBy::Words).remark().as_deref(),

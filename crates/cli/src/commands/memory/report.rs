@@ -1,7 +1,9 @@
 //! Output that the commands about memory share.
 
 use longhaul_app::workspace::WorkspaceContext;
-use longhaul_memory::{Import, ImportOutcome, LeftOut, Memory, MemoryFile, Notice, SkipReason, Skipped};
+use longhaul_memory::{
+    Import, ImportOutcome, LeftOut, Memory, MemoryFile, SearchNotice, SkipReason, SkippedFile,
+};
 use longhaul_workspace::Trust;
 use serde_json::{Value, json};
 
@@ -42,7 +44,7 @@ pub(super) fn imports_json(imports: &[Import]) -> Value {
 }
 
 /// Files that do not count, as JSON.
-pub(super) fn skipped_json(skipped: &[Skipped]) -> Value {
+pub(super) fn skipped_json(skipped: &[SkippedFile]) -> Value {
     let skipped = skipped.iter().map(|skipped| {
         let of = match &skipped.reason {
             SkipReason::Duplicate { of } => Some(path_json(of)),
@@ -60,7 +62,7 @@ pub(super) fn skipped_json(skipped: &[Skipped]) -> Value {
 }
 
 /// The notices of the search, as JSON.
-pub(super) fn notices_json(notices: &[Notice], context: &WorkspaceContext) -> Value {
+pub(super) fn notices_json(notices: &[SearchNotice], context: &WorkspaceContext) -> Value {
     notices.iter().map(ToString::to_string).chain(context.notes.iter().cloned()).collect::<Vec<_>>().into()
 }
 
@@ -86,8 +88,9 @@ pub(super) fn trusted_json(trust: &Trust) -> Option<bool> {
 }
 
 /// Files that do not count, for people. Blank ones are nothing to tell.
-pub(super) fn skipped_text(page: &mut Page, skipped: &[Skipped]) {
-    let told: Vec<&Skipped> = skipped.iter().filter(|skipped| skipped.reason != SkipReason::Blank).collect();
+pub(super) fn skipped_text(page: &mut Page, skipped: &[SkippedFile]) {
+    let told: Vec<&SkippedFile> =
+        skipped.iter().filter(|skipped| skipped.reason != SkipReason::Blank).collect();
     if told.is_empty() {
         return;
     }
@@ -101,7 +104,7 @@ pub(super) fn skipped_text(page: &mut Page, skipped: &[Skipped]) {
 }
 
 /// The notices of the search, for people.
-pub(super) fn notices_text(page: &mut Page, notices: &[Notice], context: &WorkspaceContext) {
+pub(super) fn notices_text(page: &mut Page, notices: &[SearchNotice], context: &WorkspaceContext) {
     let mut told: Vec<String> =
         notices.iter().map(ToString::to_string).chain(context.notes.iter().cloned()).collect();
     if !context.trust.is_trusted() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use longhaul_app::settings::Settings;
 use longhaul_app::workspace::WorkspaceContext;
-use longhaul_memory::{Explanation, When, explain};
+use longhaul_memory::{MemoryExplanation, When, explain};
 use serde_json::{Value, json};
 
 use super::report::{
@@ -35,7 +35,7 @@ pub(super) fn run(options: &WhyOptions, settings: &Settings, color: Color) -> an
 }
 
 /// The tokens that come in. Those of imports are in those of the files that import them.
-fn total(explanation: &Explanation) -> u64 {
+fn total(explanation: &MemoryExplanation) -> u64 {
     explanation
         .applies
         .iter()
@@ -44,7 +44,12 @@ fn total(explanation: &Explanation) -> u64 {
         .sum()
 }
 
-fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, context: &WorkspaceContext) {
+fn text(
+    page: &mut Page,
+    explanation: &MemoryExplanation,
+    path: &std::path::Path,
+    context: &WorkspaceContext,
+) {
     let path = visible(&path.display().to_string());
     if explanation.applies.is_empty() {
         page.line(&format!("No memory file applies to {path}."));
@@ -90,7 +95,7 @@ fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, cont
     notices_text(page, &explanation.notices, context);
 }
 
-fn json(explanation: &Explanation, path: &std::path::Path, context: &WorkspaceContext) -> Value {
+fn json(explanation: &MemoryExplanation, path: &std::path::Path, context: &WorkspaceContext) -> Value {
     let applies = explanation.applies.iter().map(|applied| {
         json!({
             "path": path_json(&applied.path),

@@ -5,7 +5,7 @@ use clap::Args;
 use longhaul_app::agent::{Attendance, load_current_permissions};
 use longhaul_app::failure::hinted;
 use longhaul_app::settings::Settings;
-use longhaul_policy::{Call, Decision, Explanation, Lost, PartExplanation, Rule};
+use longhaul_policy::{Call, Decision, Lost, PartExplanation, PolicyExplanation, Rule};
 use serde_json::{Value, json};
 
 use super::warn;
@@ -63,7 +63,7 @@ fn arguments(tool: &str, given: Option<&str>) -> anyhow::Result<Value> {
 
 const EXAMPLE: &str = r#"for example: longhaul policy check write_file '{"file_path": "src/lib.rs"}'"#;
 
-fn to_json(tool: &str, args: &Value, mode: &str, explanation: &Explanation<'_>) -> Value {
+fn to_json(tool: &str, args: &Value, mode: &str, explanation: &PolicyExplanation<'_>) -> Value {
     let parts: Vec<Value> = explanation.parts.iter().map(part).collect();
     json!({
         "schema": 1,

@@ -3,7 +3,7 @@
 use clap::Args;
 use longhaul_app::agent::{AgentOptions, Attendance, load_current_permissions};
 use longhaul_app::settings::Settings;
-use longhaul_policy::{Policy, Rule, Source};
+use longhaul_policy::{Policy, Rule, RuleSource};
 use serde_json::{Value, json};
 
 use super::warn;
@@ -72,7 +72,7 @@ fn written(policy: &Policy) -> impl Iterator<Item = &Rule> {
 /// The file and line of a saved rule.
 pub(super) fn place(rule: &Rule) -> String {
     match &rule.source {
-        Source::Saved { path, line, .. } => format!("{}:{line}", path.display()),
+        RuleSource::Saved { path, line, .. } => format!("{}:{line}", path.display()),
         other => other.to_string(),
     }
 }
@@ -113,13 +113,13 @@ fn rule_json(rule: &Rule) -> Value {
         "about": rule.describe(),
         "tools": tools(rule),
         "source": match &rule.source {
-            Source::BuiltIn => "built_in",
-            Source::File { .. } => "file",
-            Source::Setting(_) => "setting",
-            Source::Answer | Source::Saved { .. } => "saved",
+            RuleSource::BuiltIn => "built_in",
+            RuleSource::File { .. } => "file",
+            RuleSource::Setting(_) => "setting",
+            RuleSource::Answer | RuleSource::Saved { .. } => "saved",
         },
         "setting": match &rule.source {
-            Source::Setting(name) => Some(name),
+            RuleSource::Setting(name) => Some(name),
             _ => None,
         },
         "file": file,
@@ -133,9 +133,9 @@ fn tools(rule: &Rule) -> Vec<String> {
 
 fn file(rule: &Rule) -> (Option<Value>, Option<usize>) {
     match &rule.source {
-        Source::File { path, line } | Source::Saved { path, line, .. } => {
+        RuleSource::File { path, line } | RuleSource::Saved { path, line, .. } => {
             (Some(path_json(path)), Some(*line))
         }
-        Source::BuiltIn | Source::Setting(_) | Source::Answer => (None, None),
+        RuleSource::BuiltIn | RuleSource::Setting(_) | RuleSource::Answer => (None, None),
     }
 }

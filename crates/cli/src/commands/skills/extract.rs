@@ -13,7 +13,7 @@ use longhaul_app::failure::hinted;
 use longhaul_app::models::{ChosenModel, Models};
 use longhaul_app::project::{self, Project};
 use longhaul_app::skills::{SkillLibrary, failure};
-use longhaul_memory::{Scope, save_target};
+use longhaul_memory::{FactScope, save_target};
 use longhaul_sessions::StoreError;
 use longhaul_skills::{ExtractionLock, candidate_json};
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ pub(super) fn run(options: &ExtractOptions, library: &SkillLibrary, color: Color
         selection: if options.all { SessionSelection::All } else { SessionSelection::Worthwhile },
         mode: if options.dry_run { ExtractionMode::DryRun } else { ExtractionMode::Propose },
         skills: library.skills(),
-        global_memory: save_target(Scope::Global, &library.context.places, &library.context.settings)?,
+        global_memory: save_target(FactScope::Global, &library.context.places, &library.context.settings)?,
         is_own_model: None,
         progress: &say,
     };

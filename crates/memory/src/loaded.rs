@@ -1,4 +1,4 @@
-//! The tiers of memory: where each comes from, and what was loaded of it.
+//! Memory as it was loaded: the files that count, those that do not, and what the user should know.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,118 +7,29 @@ use longhaul_conversation::TokenCount;
 
 use crate::discover::owner;
 use crate::estimate::estimate_tokens;
-use crate::identity::Seen;
+use crate::identity::SeenFiles;
 use crate::imports::Import;
-use crate::read::Source;
+use crate::places::Instructions;
+use crate::read::SourceFile;
+use crate::tier::MemoryTier;
 
-/// Where memory comes from, the weakest first: where two contradict each other, the later one holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
-    /// The user's own, for every project.
-    Global,
-    /// What came with an installed extension.
-    Extension,
-    /// The user's own, for this project.
-    Private,
-    /// The project's, in its folder and above it.
-    Project,
-    /// The project's, in a folder below the one that is worked in.
-    SubDirectory,
-}
-
-impl Tier {
-    /// Every tier, the weakest first.
-    pub const ALL: [Self; 5] =
-        [Self::Global, Self::Extension, Self::Private, Self::Project, Self::SubDirectory];
-
-    /// A stable name in lower case with hyphens.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Extension => "extension",
-            Self::Private => "private",
-            Self::Project => "project",
-            Self::SubDirectory => "sub-directory",
-        }
-    }
-}
-
-impl fmt::Display for Tier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Where to look for memory. Nothing here need exist.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
-    /// The home, in which global memory is.
-    pub home: Option<PathBuf>,
-    /// The user's own folder, on Unix `HOME`.
-    pub user_home: Option<PathBuf>,
-    /// The folder of the project's private memory.
-    pub private: Option<PathBuf>,
-    /// The folders that are worked in: the workspace itself, then those that were added to it.
-    pub folders: Vec<WorkFolder>,
-    /// What active extensions bring.
-    pub extensions: Vec<ExtensionContext>,
-    /// What tool servers say about themselves.
-    pub instructions: Vec<Instructions>,
-}
-
-impl Places {
-    /// The workspace itself.
-    pub fn workspace(&self) -> Option<&WorkFolder> {
-        self.folders.first()
-    }
-}
-
-/// A folder that is worked in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkFolder {
-    /// The folder, as an absolute path.
-    pub path: PathBuf,
-    /// Whether its own files count.
-    pub is_trusted: bool,
-}
-
-/// The memory files of an active extension.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExtensionContext {
-    /// What the extension is called.
-    pub name: String,
-    /// The folder that it is installed in.
-    pub folder: PathBuf,
-    /// Its files.
-    pub files: Vec<PathBuf>,
-}
-
-/// What a tool server says about itself, which belongs to the project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instructions {
-    /// What the server is called.
-    pub server: String,
-    /// What it says.
-    pub text: String,
-}
-
-/// What was loaded.
+/// Memory as it was loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// The files: global, private, of extensions, then the project's from the outermost folder inwards.
     pub files: Vec<MemoryFile>,
-    /// What tool servers say, if the workspace is trusted.
+    /// The instructions of tool servers, if the workspace is trusted.
     pub instructions: Vec<Instructions>,
     /// The files that do not count, and why.
-    pub skipped: Vec<Skipped>,
-    /// What the user should know about the search itself.
-    pub notices: Vec<Notice>,
-    pub(crate) seen: Seen,
+    pub skipped: Vec<SkippedFile>,
+    /// Notices about the search itself.
+    pub notices: Vec<SearchNotice>,
+    pub(crate) seen: SeenFiles,
 }
 
 impl Memory {
     /// The files of these tiers that say anything, in order.
-    pub fn files_of(&self, tiers: &[Tier]) -> impl Iterator<Item = &MemoryFile> {
+    pub fn files_of(&self, tiers: &[MemoryTier]) -> impl Iterator<Item = &MemoryFile> {
         self.files.iter().filter(move |file| tiers.contains(&file.tier))
     }
 
@@ -128,7 +39,7 @@ impl Memory {
         sources.filter(|source| source.has_changed()).map(|source| source.path.clone()).collect()
     }
 
-    /// How many characters a model would read, labels left out.
+    /// The characters that a model would read, labels left out.
     pub fn characters(&self) -> usize {
         self.files.iter().map(|file| file.text.chars().count()).sum()
     }
@@ -137,16 +48,16 @@ impl Memory {
 /// A memory file whose text is in the context.
 #[derive(Clone, Debug)]
 pub struct MemoryFile {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Where it belongs.
-    pub tier: Tier,
-    /// What it says, imports included, trimmed and safe to put between tags. It is never blank.
+    /// The tier.
+    pub tier: MemoryTier,
+    /// The text, imports included, trimmed and safe to put between tags. It is never blank.
     pub text: String,
-    /// What it imports, in order.
+    /// The imports, in order.
     pub imports: Vec<Import>,
     /// The file itself and those that it brought in, as they were when they were read.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
 }
 
 impl MemoryFile {
@@ -155,7 +66,7 @@ impl MemoryFile {
         owner(&self.path)
     }
 
-    /// How many tokens the text is, by estimate.
+    /// The tokens of the text, by estimate.
     pub fn tokens(&self) -> TokenCount {
         estimate_tokens(&self.text)
     }
@@ -163,16 +74,16 @@ impl MemoryFile {
 
 /// A file that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    /// Where it is.
+pub struct SkippedFile {
+    /// The path.
     pub path: PathBuf,
-    /// Where it would belong.
-    pub tier: Tier,
-    /// Why it does not count.
+    /// The tier that it would belong to.
+    pub tier: MemoryTier,
+    /// The reason why it does not count.
     pub reason: SkipReason,
 }
 
-/// Why a file does not count.
+/// The reason why a file does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
     /// An ignore file hides it.
@@ -186,7 +97,7 @@ pub enum SkipReason {
     },
     /// It is a link that leads out of the folder that it belongs to, and was not read.
     Outside {
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
     },
     /// It says nothing.
@@ -195,7 +106,7 @@ pub enum SkipReason {
     BeyondLimit,
     /// It could not be read.
     Unreadable {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }
@@ -231,28 +142,28 @@ impl SkipReason {
     }
 }
 
-/// What the user should know about a search for memory files.
+/// A notice for the user about a search for memory files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum SearchNotice {
     /// The limit of folders cut the scan short.
     ScanCutShort {
         /// The folder that was scanned.
         folder: PathBuf,
-        /// How many folders were looked at.
+        /// The number of folders that were looked at.
         scanned: usize,
-        /// How many were known and not looked at; there may be more below them.
+        /// The number of folders known and not looked at; there may be more below them.
         left: usize,
     },
     /// A folder could not be read, and what is in it is not known.
     UnreadableFolder {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// A line of an ignore file means nothing.
     BadIgnoreRule {
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The workspace is the user's own folder, in which no project's memory is looked for.
@@ -262,7 +173,7 @@ pub enum Notice {
     },
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for SearchNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ScanCutShort { folder, scanned, left } => write!(
@@ -279,9 +190,4 @@ impl fmt::Display for Notice {
             }
         }
     }
-}
-
-/// Whether both lead to one existing place.
-pub(crate) fn is_same_place(one: &Path, other: &Path) -> bool {
-    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

@@ -40,18 +40,18 @@ pub fn blank_comments(bytes: &[u8]) -> Result<Vec<u8>, Unclosed> {
     Ok(blanked)
 }
 
-/// How long the line is, without its end.
+/// The length of the line, without its end.
 fn line_length(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len())
 }
 
-/// How long the block comment is that begins here, if it ends.
+/// The length of the block comment that begins here, if it ends.
 fn comment_length(bytes: &[u8]) -> Option<usize> {
     let inside = &bytes[2..];
     inside.windows(2).position(|pair| pair == b"*/").map(|end| end + 4)
 }
 
-/// How long the string is that begins here. One that is not closed ends with its line.
+/// The length of the string that begins here. One that is not closed ends with its line.
 fn string_length(bytes: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = bytes.get(at) {
