@@ -2,13 +2,42 @@
 //!
 //! It is built from tool calls and their results, never from what a model says about them. [`Ledger::observe`] takes one
 //! message at a time and never looks back; of calls that wait for a result it keeps only what the result will decide.
+//!
+//! ```
+//! use longhaul_conversation::{Message, Part, Role, TokenCount, ToolCall, ToolResult};
+//! use longhaul_ledger::Ledger;
+//!
+//! let call = ToolCall::new("1", "run_shell_command").with_args(serde_json::json!({"command": "cargo test"}));
+//! let result = ToolResult::text("1", "test result: FAILED. 12 passed; 1 failed; 0 ignored");
+//! let mut ledger = Ledger::default();
+//! ledger.observe(&Message::new("a", Role::Model, vec![Part::call(call)]));
+//! ledger.observe(&Message::new("b", Role::User, vec![Part::result(result)]));
+//! assert_eq!((ledger.runs()[0].passed, ledger.runs()[0].failed), (Some(12), Some(1)));
+//! ```
+//!
+//! # To add a test runner
+//!
+//! Programs, tools and phrases are data, in `crates/ledger/data`; the top of each file explains its lines.
+//!
+//! 1. `runners.txt`: a line such as `test    deno test` makes a command a test run, a build or a check. A runner that others
+//!    start (`npx`, `uv run`) needs nothing more; a launcher of its own is a line `launches`.
+//! 2. `summaries.txt`: an entry with the line that the runner prints at its end, where the counts stand in it, and an `example`
+//!    with what it must be read as. Another entry with `failing` finds the names of failing tests.
+//! 3. `cargo test -p longhaul-ledger` reads every file and every example; an error names the file and the line.
+//!
+//! In the same way `tools.txt` and `fields.txt` take the tools of another agent, `programs.txt` takes what a program does to files,
+//! `task_names.txt` what tasks of projects are called, `definitions.txt` the words of another language, `errors.txt` and
+//! `answers.txt` what programs and agents say of errors.
 
+mod arguments;
 mod calls;
 mod colours;
 mod commands;
+mod data;
 mod effect;
 mod entries;
 mod errors;
+mod fields;
 mod files;
 mod jobs;
 mod numbers;
@@ -24,11 +53,12 @@ mod summary;
 mod symbols;
 #[cfg(test)]
 mod tests;
-mod vocabulary;
+mod tools;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use calls::{Doing, Surroundings, get, read_call};
+use arguments::get;
+use calls::{Doing, Surroundings, read_call};
 use commands::OpenCommand;
 use effect::Effect;
 pub use entries::{
@@ -40,7 +70,7 @@ use longhaul_snapshot::lost_before;
 pub use render::{LedgerLine, LedgerSection};
 use serde::{Deserialize, Serialize};
 pub use summary::{FileSummary, LedgerSummary, StateSummary};
-use vocabulary::Does;
+use tools::ToolAction;
 
 /// The words of each program that a shell script runs, in order.
 pub fn programs_of(script: &str) -> Vec<Vec<String>> {
@@ -192,7 +222,7 @@ impl Ledger {
         };
         // Some agents report on their plan along with any other call.
         if get(&call.args, "task_progress").is_some() {
-            self.plan_called(Does::Plan, call, at);
+            self.plan_called(ToolAction::Plan, call, at);
         }
         if self.open.len() == MOST_OPEN {
             self.open.pop_front();
@@ -200,10 +230,10 @@ impl Ledger {
         self.open.push_back(OpenCall { id: call.id.clone(), at, time, tool: cut(&call.name, 80), expects });
     }
 
-    fn plan_called(&mut self, does: Does, call: &ToolCall, at: Ordinal) {
+    fn plan_called(&mut self, does: ToolAction, call: &ToolCall, at: Ordinal) {
         match does {
-            Does::AddStep => self.plan.add(&call.args, at),
-            Does::UpdateStep => self.plan.update(&call.args, at),
+            ToolAction::AddStep => self.plan.add(&call.args, at),
+            ToolAction::UpdateStep => self.plan.update(&call.args, at),
             _ => {
                 if let Some(plan) = plan_state::read_plan(&call.args, at) {
                     self.plan = plan;

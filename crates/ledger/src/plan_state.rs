@@ -4,6 +4,7 @@ use longhaul_conversation::Ordinal;
 use serde_json::Value;
 
 use super::entries::{StepStatus, TaskList, TaskStep};
+use super::fields::Field;
 
 /// A plan holds no more steps than this, and no longer ones.
 const MOST_STEPS: usize = 100;
@@ -11,9 +12,7 @@ const LONGEST_STEP: usize = 300;
 
 /// Takes a plan that is written down as a whole; `None` where the arguments hold none.
 pub(super) fn read_plan(args: &Value, at: Ordinal) -> Option<TaskList> {
-    let list = ["todos", "plan", "task_list", "tasks", "items", "task_progress", "steps"]
-        .iter()
-        .find_map(|key| args.get(key))?;
+    let list = Field::Plan.names().iter().find_map(|key| args.get(key))?;
     let steps: Vec<TaskStep> = match list {
         Value::Array(items) => items.iter().filter_map(read_step).take(MOST_STEPS).collect(),
         Value::String(text) => read_checklist(text),

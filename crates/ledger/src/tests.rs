@@ -40,6 +40,56 @@ fn check_one(tool: &str, args: Value, answer: &str, expected: &str) {
     check(&[(tool, args, answer)], expected);
 }
 
+/// Checks that a data file is read to its end; the error names the file and the line.
+#[track_caller]
+fn check_data<T>(parsed: Result<T, data::DataError>) {
+    if let Err(error) = parsed {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn every_line_of_every_data_file_is_read() {
+    check_data(shell::runners::parse(&shell::runners::FILE, &shell::runners::TASK_NAMES_FILE));
+    check_data(shell::programs::parse(&shell::programs::FILE));
+    check_data(tools::parse(&tools::FILE));
+    check_data(fields::parse(&fields::FILE));
+    check_data(symbols::parse(&symbols::FILE));
+    check_data(errors::parse(&errors::FILE));
+    check_data(outcome::parse(&outcome::FILE));
+    check_data(results::rules::parse(&results::rules::FILE));
+    let known = [
+        shell::runners::FILE,
+        shell::runners::TASK_NAMES_FILE,
+        shell::programs::FILE,
+        tools::FILE,
+        fields::FILE,
+        symbols::FILE,
+        errors::FILE,
+        outcome::FILE,
+        results::rules::FILE,
+    ];
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data")).expect("the folder is there")
+    {
+        let name = entry.expect("it can be listed").file_name();
+        assert!(known.iter().any(|file| name == file.name), "{name:?} is read by nothing");
+    }
+}
+
+#[test]
+fn errors_in_data_files_name_file_and_line() {
+    let wrong = |text| data::DataFile { name: "x.txt", text };
+    let error = |parsed: Option<data::DataError>| parsed.expect("it is wrong").to_string();
+    let runners = error(
+        shell::runners::parse(&wrong("# top\ntset cargo test\n"), &shell::runners::TASK_NAMES_FILE).err(),
+    );
+    assert!(runners.starts_with("crates/ledger/data/x.txt:2: `tset` is none of the keys"), "{runners}");
+    let summaries = error(results::rules::parse(&wrong("runner x\nstarts y\nverdict passed\n")).err());
+    assert_eq!(summaries, "crates/ledger/data/x.txt:1: the entry has no `example`");
+    let tools = error(tools::parse(&wrong("read readfile\nedit readfile\n")).err());
+    assert_eq!(tools, "crates/ledger/data/x.txt:2: `readfile` has an action already");
+}
+
 #[test]
 fn gemini_cli() {
     check_one("read_file", json!({"absolute_path": "/w/a.ts"}), "text", "/w/a.ts read");

@@ -19,6 +19,13 @@ fn check(output: &str, expected: &str) {
 }
 
 #[test]
+fn examples_of_the_data_file_are_read_as_it_says() {
+    for rules::Example { line, expected } in RULES.examples() {
+        check(line, expected);
+    }
+}
+
+#[test]
 fn cargo() {
     check("running 27 tests\ntest result: ok. 26 passed; 0 failed; 1 ignored; 0 measured", "26/0/1 ok");
     check(

@@ -1,38 +1,12 @@
 //! Knows what git does to files.
 
-use super::programs::{Place, operands};
+use super::programs::{Place, is_looking_subcommand, operands};
 use crate::effect::{Act, Effect};
-
-/// Subcommands of git that change nothing.
-const LOOKS: &[&str] = &[
-    "status",
-    "log",
-    "diff",
-    "show",
-    "branch",
-    "blame",
-    "remote",
-    "rev-parse",
-    "ls-files",
-    "ls-tree",
-    "describe",
-    "reflog",
-    "grep",
-    "cat-file",
-    "shortlog",
-    "config",
-    "merge-base",
-    "rev-list",
-    "ls-remote",
-    "fetch",
-    "check-ignore",
-    "worktree",
-];
 
 /// Whether a git command only looks at something.
 pub(super) fn only_looks(words: &[String]) -> bool {
     git_subcommand(words).is_none_or(|(subcommand, rest)| {
-        LOOKS.contains(&subcommand)
+        is_looking_subcommand("git", subcommand)
             || subcommand == "stash" && rest.first().is_some_and(|word| word == "list" || word == "show")
             || subcommand == "tag" && rest.iter().any(|word| word == "-l" || word == "--list")
     })

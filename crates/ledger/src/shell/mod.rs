@@ -1,8 +1,8 @@
 //! Reads shell scripts: what they do to files, what they run, and where they leave the shell standing.
 
 mod git;
-mod programs;
-mod runners;
+pub(crate) mod programs;
+pub(crate) mod runners;
 mod split;
 mod wrappers;
 

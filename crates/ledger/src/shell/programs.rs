@@ -1,8 +1,12 @@
 //! Knows what common programs do to the files they are given.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use super::git;
 use super::split::{Redirect, Simple};
 use super::wrappers::base_name;
+use crate::data::{DataError, DataFile, loaded};
 use crate::effect::{Act, Effect, hash_text, written};
 use crate::entries::{FileChange, LineRange};
 use crate::patch::read_patch;
@@ -16,108 +20,80 @@ pub(super) struct Found {
     pub(super) commit: Option<String>,
 }
 
-/// Programs that change nothing.
-const LOOKERS: &[&str] = &[
-    "ls",
-    "ll",
-    "cat",
-    "head",
-    "tail",
-    "less",
-    "more",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "ag",
-    "ack",
-    "find",
-    "fd",
-    "wc",
-    "pwd",
-    "which",
-    "echo",
-    "printf",
-    "tree",
-    "file",
-    "stat",
-    "du",
-    "df",
-    "sort",
-    "uniq",
-    "cut",
-    "tr",
-    "jq",
-    "yq",
-    "awk",
-    "sed",
-    "env",
-    "printenv",
-    "date",
-    "whoami",
-    "uname",
-    "ps",
-    "cd",
-    "true",
-    "false",
-    "test",
-    "[",
-    "[[",
-    "sleep",
-    "diff",
-    "cmp",
-    "type",
-    "xxd",
-    "hexdump",
-    "strings",
-    "nl",
-    "basename",
-    "dirname",
-    "realpath",
-    "readlink",
-    "export",
-    "set",
-    "column",
-    "lsof",
-    "pgrep",
-    "id",
-    "hostname",
-    "md5sum",
-    "sha256sum",
-    "shasum",
-    "open",
-    "goto",
-    "scroll_down",
-    "scroll_up",
-    "search_dir",
-    "search_file",
-    "find_file",
-    "for",
-    "done",
-    "fi",
-    "case",
-    "esac",
-    "read",
-    "wait",
-    "exit",
-    "return",
-    "break",
-    "continue",
-    "bat",
-    "man",
-    "history",
-    "alias",
-    "popd",
-    "column",
-    "rev",
-    "tac",
-    "od",
-    "set_cursors",
-    "xargs",
-    "let",
-    "local",
-    "in",
-];
+/// What programs do to files: `data/programs.txt`.
+#[derive(Default)]
+pub(crate) struct Programs {
+    /// Programs that change nothing.
+    looking: HashSet<&'static str>,
+    /// Programs that change nothing if one of these is among their arguments.
+    looking_with: HashMap<&'static str, Vec<&'static str>>,
+    /// Programs that do the same to each file among their arguments.
+    acting: HashMap<&'static str, (ProgramAction, Vec<&'static str>)>,
+    /// Programs that may drop lines of what they are fed.
+    filtering: HashSet<&'static str>,
+}
+
+/// The action of a program on the files among its arguments.
+#[derive(Clone, Copy)]
+enum ProgramAction {
+    Read,
+    Delete,
+    Write,
+    Touch,
+    Move,
+    Copy,
+    Patch,
+}
+
+static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| loaded(parse(&FILE)));
+
+pub(crate) const FILE: DataFile =
+    DataFile { name: "programs.txt", text: include_str!("../../data/programs.txt") };
+
+pub(crate) fn parse(file: &DataFile) -> Result<Programs, DataError> {
+    let mut all = Programs::default();
+    for line in file.lines() {
+        let line = line?;
+        let mut words = line.value.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        let rest: Vec<&str> = words.collect();
+        let action = match (line.key, &rest[..]) {
+            ("looks", []) => {
+                all.looking.insert(program);
+                continue;
+            }
+            ("looks", [argument]) => {
+                all.looking_with.entry(program).or_default().push(argument);
+                continue;
+            }
+            ("filters", []) => {
+                all.filtering.insert(program);
+                continue;
+            }
+            ("looks" | "filters", _) => return Err(line.error("too many words")),
+            ("reads", _) => ProgramAction::Read,
+            ("deletes", _) => ProgramAction::Delete,
+            ("writes", _) => ProgramAction::Write,
+            ("touches", _) => ProgramAction::Touch,
+            ("moves", _) => ProgramAction::Move,
+            ("copies", _) => ProgramAction::Copy,
+            ("patches", _) => ProgramAction::Patch,
+            _ => return Err(line.unknown_key()),
+        };
+        if let Some(word) = rest.iter().find(|word| !word.starts_with('-')) {
+            return Err(line.error(format!("`{word}` is no option")));
+        }
+        if all.acting.insert(program, (action, rest)).is_some() {
+            return Err(line.error(format!("`{program}` has an action already")));
+        }
+    }
+    Ok(all)
+}
+
+/// True if a subcommand of a program changes nothing.
+pub(super) fn is_looking_subcommand(program: &str, subcommand: &str) -> bool {
+    PROGRAMS.looking_with.get(program).is_some_and(|listed| listed.contains(&subcommand))
+}
 
 /// Whether a command only looks at something.
 pub(super) fn only_looks(words: &[String]) -> bool {
@@ -127,10 +103,11 @@ pub(super) fn only_looks(words: &[String]) -> bool {
         "git" => git::only_looks(words),
         "sed" => !has("-i") && !has("--in-place"),
         "find" => !has("-delete") && !has("-exec"),
-        "gh" => {
-            words.iter().any(|word| matches!(word.as_str(), "view" | "list" | "status" | "diff" | "checks"))
+        _ => {
+            let listed = PROGRAMS.looking_with.get(program);
+            let looks = |word: &String| listed.is_some_and(|listed| listed.contains(&word.as_str()));
+            PROGRAMS.looking.contains(program) || words.iter().any(looks)
         }
-        _ => LOOKERS.contains(&program),
     }
 }
 
@@ -140,7 +117,6 @@ pub(super) fn effects_of(words: &[String], heredoc: Option<&str>, directory: &st
     let place = Place { directory };
     let mut commit = None;
     let effects = match base_name(program) {
-        "cat" | "less" | "more" | "bat" | "nl" | "tac" => place.reads(arguments, &[], None),
         "head" => place.reads(arguments, &["-n", "-c"], Some(head_range(arguments))),
         "tail" => place.reads(arguments, &["-n", "-c"], tail_range(arguments)),
         "sed" => place.sed(arguments),
@@ -151,16 +127,11 @@ pub(super) fn effects_of(words: &[String], heredoc: Option<&str>, directory: &st
             let appends = arguments.iter().any(|word| word == "-a" || word == "--append");
             place.each(&operands(arguments, &[]), |_| if appends { append() } else { write(None) })
         }
-        "rm" | "unlink" | "rmdir" => place.each(&operands(arguments, &[]), |_| Act::Delete),
-        "mv" => place.moves(&operands(arguments, &["-t"])),
-        "cp" | "install" => place.copies(&operands(arguments, &["-m", "-t"])),
-        "touch" => place.each(&operands(arguments, &["-d", "-t", "-r"]), |_| append()),
         "git" => {
             let (effects, message) = git::effects_of(words, heredoc, &place);
             commit = message;
             effects
         }
-        "patch" => place.patch(heredoc.unwrap_or_default()),
         "apply_patch" | "applypatch" => {
             place.patch(heredoc.or(arguments.first().map(String::as_str)).unwrap_or_default())
         }
@@ -177,7 +148,19 @@ pub(super) fn effects_of(words: &[String], heredoc: Option<&str>, directory: &st
                 .unwrap_or_default()
         }
         "str_replace_editor" => place.editor(arguments),
-        _ => Vec::new(),
+        program => {
+            let Some((action, with_value)) = PROGRAMS.acting.get(program) else { return Found::default() };
+            let files = operands(arguments, with_value);
+            match action {
+                ProgramAction::Read => place.each(&files, |_| Act::Read { range: None }),
+                ProgramAction::Delete => place.each(&files, |_| Act::Delete),
+                ProgramAction::Write => place.each(&files, |_| write(None)),
+                ProgramAction::Touch => place.each(&files, |_| append()),
+                ProgramAction::Move => place.moves(&files),
+                ProgramAction::Copy => place.copies(&files),
+                ProgramAction::Patch => place.patch(heredoc.unwrap_or_default()),
+            }
+        }
     };
     Found { effects, commit }
 }
@@ -202,8 +185,7 @@ pub(super) fn drops_lines(words: &[String]) -> bool {
     let seeks_failures = words
         .iter()
         .any(|word| ["error", "Error", "ERROR", "fail", "FAIL"].iter().any(|sought| word.contains(sought)));
-    matches!(base_name(program), "grep" | "egrep" | "rg" | "awk" | "sed" | "jq" | "cut" | "tee" | "wc")
-        && !seeks_failures
+    PROGRAMS.filtering.contains(base_name(program)) && !seeks_failures
 }
 
 /// The effect of sending output to a file; `text` is what goes there, where it is known.
