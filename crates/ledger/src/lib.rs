@@ -72,11 +72,6 @@ use serde::{Deserialize, Serialize};
 pub use summary::{FileSummary, LedgerSummary, StateSummary};
 use tools::ToolAction;
 
-/// The words of each program that a shell script runs, in order.
-pub fn programs_of(script: &str) -> Vec<Vec<String>> {
-    shell::programs_of(script)
-}
-
 /// The record of work of one conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {

@@ -20,6 +20,11 @@ pub(super) fn file_name(written: &str) -> Option<&str> {
     is_file.then_some(path)
 }
 
+/// The last piece of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// Without the `:12`, `:12:3` or `:240-251` behind it.
 fn without_lines(path: &str) -> &str {
     let mut path = path;

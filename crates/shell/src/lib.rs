@@ -25,13 +25,15 @@
 
 mod escapes;
 mod lex;
+mod programs;
 mod script;
 mod unclear;
 mod wrapper;
 
 pub use lex::parse_script;
 pub use script::{
-    CommandOrigin, HereDocument, Redirect, RedirectOperator, ShellScript, ShellWord, SimpleCommand, WordKind,
+    CommandOrigin, HereDocument, Redirect, RedirectOperator, Separator, ShellScript, ShellWord,
+    SimpleCommand, WordKind,
 };
 pub use unclear::Unclear;
-pub use wrapper::is_followed;
+pub use wrapper::{is_followed, is_wrapper};

@@ -1,12 +1,12 @@
 //! Knows what git does to files.
 
-use super::programs::{Place, is_looking_subcommand, operands};
+use super::operands::{Place, operands};
 use crate::effect::{Act, Effect};
 
 /// Whether a git command only looks at something.
-pub(super) fn only_looks(words: &[String]) -> bool {
+pub(super) fn only_looks(words: &[String], is_listed: impl Fn(&str) -> bool) -> bool {
     git_subcommand(words).is_none_or(|(subcommand, rest)| {
-        is_looking_subcommand("git", subcommand)
+        is_listed(subcommand)
             || subcommand == "stash" && rest.first().is_some_and(|word| word == "list" || word == "show")
             || subcommand == "tag" && rest.iter().any(|word| word == "-l" || word == "--list")
     })
@@ -25,7 +25,7 @@ fn git_subcommand(words: &[String]) -> Option<(&str, &[String])> {
 /// What a git command does to files, and the message of the commit that it makes.
 pub(super) fn effects_of(
     words: &[String],
-    heredoc: Option<&str>,
+    input: Option<&str>,
     place: &Place<'_>,
 ) -> (Vec<Effect>, Option<String>) {
     let Some((subcommand, arguments)) = git_subcommand(words) else { return Default::default() };
@@ -45,15 +45,15 @@ pub(super) fn effects_of(
         "restore" if !says("--staged") && !says("-S") => {
             place.each(&operands(arguments, &["-s", "--source"]), |_| Act::Restore)
         }
-        "apply" | "am" => place.patch(heredoc.unwrap_or_default()),
-        "commit" => return (Vec::new(), commit_message(arguments, heredoc)),
+        "apply" | "am" => place.patch(input.unwrap_or_default()),
+        "commit" => return (Vec::new(), commit_message(arguments, input)),
         _ => Vec::new(),
     };
     (effects, None)
 }
 
 /// The first line of the message that `git commit` is given.
-fn commit_message(arguments: &[String], heredoc: Option<&str>) -> Option<String> {
+fn commit_message(arguments: &[String], input: Option<&str>) -> Option<String> {
     let mut words = arguments.iter();
     let mut message = None;
     while let Some(word) = words.next() {
@@ -67,8 +67,8 @@ fn commit_message(arguments: &[String], heredoc: Option<&str>) -> Option<String>
             break;
         }
     }
-    let text = message.or(heredoc)?;
-    // `$(cat <<'EOF' … EOF)`: the message begins on the line behind the heredoc's sign.
+    let text = message.or(input)?;
+    // `$(cat <<'EOF' … EOF)`: the message begins on the line behind the input's sign.
     let text = if text.starts_with("$(") && text.contains("<<") { text.split_once('\n')?.1 } else { text };
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_string)
 }

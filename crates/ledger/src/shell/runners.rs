@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::wrappers::base_name;
 use crate::data::{DataError, DataFile, loaded};
 use crate::entries::CommandPurpose;
 use crate::entries::CommandPurpose::{Build, Check, Test};
+use crate::paths::base_name;
 
 /// A program that tests, builds or checks.
 #[derive(Clone, Debug, PartialEq, Eq)]

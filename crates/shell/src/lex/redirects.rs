@@ -8,12 +8,12 @@ use crate::{HereDocument, Redirect, RedirectOperator, Unclear};
 const OPERATORS: &[(&str, RedirectOperator)] = &[
     ("<<<", RedirectOperator::HereString),
     ("<<-", RedirectOperator::Document),
-    ("&>>", RedirectOperator::Write),
+    ("&>>", RedirectOperator::Append),
     ("<<", RedirectOperator::Document),
     ("<>", RedirectOperator::Write),
     ("<&", RedirectOperator::Duplicate),
     ("&>", RedirectOperator::Write),
-    (">>", RedirectOperator::Write),
+    (">>", RedirectOperator::Append),
     (">&", RedirectOperator::Duplicate),
     (">|", RedirectOperator::Write),
     ("<", RedirectOperator::Read),
@@ -36,9 +36,8 @@ impl Lexer<'_> {
         // `2>`: the number says which output, it is no argument.
         let is_number =
             |word: &mut RawWord| !word.is_quoted && word.text.bytes().all(|digit| digit.is_ascii_digit());
-        if !self.rest().starts_with('&') {
-            partial.word.take_if(is_number);
-        }
+        let number = if self.rest().starts_with('&') { None } else { partial.word.take_if(is_number) };
+        let descriptor = number.and_then(|number| number.text.parse().ok());
         partial.end_word();
         partial.words_before_redirect.get_or_insert(partial.words.len());
         let rest = self.rest();
@@ -64,7 +63,7 @@ impl Lexer<'_> {
             });
         }
         let target = target.to_word(target.span.start);
-        partial.redirects.push(Redirect { operator: *operator, target, document: None });
+        partial.redirects.push(Redirect { operator: *operator, descriptor, target, document: None });
     }
 
     /// The word behind a redirection.

@@ -157,6 +157,11 @@ pub fn is_followed(program: &str) -> bool {
     Follow::of(program).is_some()
 }
 
+/// True if a program of this name, without its folder, does nothing but run others. `find` searches, too.
+pub fn is_wrapper(program: &str) -> bool {
+    !matches!(Follow::of(program), None | Some(Follow::Find | Follow::Fd | Follow::Interpreter(_)))
+}
+
 /// The ways in which programs run others.
 enum Follow {
     Shell,
