@@ -15,8 +15,8 @@ pub(super) struct FoundError {
     pub(super) file: Option<String>,
 }
 
-const MOST: usize = 4;
-const LONGEST: usize = 240;
+const MAX_ERRORS: usize = 4;
+const MAX_MESSAGE_CHARS: usize = 240;
 
 /// Beginnings of lines that tell of an error: `data/errors.txt`.
 #[derive(Default)]
@@ -98,7 +98,7 @@ fn find_in_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<FoundError> {
         let is_known = found.iter().any(|known| known.message == error.message);
         if !is_known {
             found.push(error);
-            if found.len() == MOST {
+            if found.len() == MAX_ERRORS {
                 break;
             }
         }
@@ -111,7 +111,7 @@ fn error_in(text: &str) -> Option<FoundError> {
     let found = |name: Option<&str>, message: &str, file: Option<&str>| {
         Some(FoundError {
             name: name.map(str::to_string),
-            message: super::cut(message.trim(), LONGEST),
+            message: crate::excerpts::cut(message.trim(), MAX_MESSAGE_CHARS),
             file: file.and_then(file_name).map(str::to_string),
         })
     };

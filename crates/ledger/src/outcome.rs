@@ -1,4 +1,4 @@
-//! Finds out from a tool's result how it went: its text, exit code, duration, and whether it was refused.
+//! Reads the result of a tool call: its text, exit code, duration and outcome.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,14 +12,14 @@ use crate::data::{DataError, DataFile, loaded};
 use crate::entries::WorkOutcome;
 use crate::fields::Field;
 
-/// What a result tells, whichever agent wrote it.
+/// The result of a tool call, whichever agent wrote it.
 #[derive(Clone, Debug)]
-pub(super) struct Answer<'r> {
+pub(super) struct ParsedResult<'r> {
     /// The text, without the structure around it.
     pub text: Cow<'r, str>,
     pub(super) exit_code: Option<i32>,
     pub(super) millis: Option<u64>,
-    /// How it went, as far as status, exit code and the tool's own words tell.
+    /// The outcome, as far as status, exit code and the tool's own words tell.
     pub(super) outcome: WorkOutcome,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn parse(file: &DataFile) -> Result<AnswerPhrases, DataError> {
 }
 
 /// Reads a result.
-pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
+pub(super) fn parse_result(result: &ToolResult) -> ParsedResult<'_> {
     let (text, structure) = text_of(result);
     let stated_code =
         structure.as_ref().and_then(|value| field(value, Field::ExitCode.names())).and_then(whole);
@@ -95,7 +95,7 @@ pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
         } else {
             WorkOutcome::Unclear
         };
-    Answer { text, exit_code, millis, outcome }
+    ParsedResult { text, exit_code, millis, outcome }
 }
 
 /// The text of a result, and the structure it came in.
@@ -176,7 +176,7 @@ fn exit_code_in_line(line: &str) -> Option<i32> {
     let begins = |start: &&&str| line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
     PHRASES.exit_lines.iter().find(begins)?;
     // The phrases stand near the beginning.
-    let head = super::head(line, 200).to_ascii_lowercase();
+    let head = crate::excerpts::head(line, 200).to_ascii_lowercase();
     PHRASES.exit_codes.iter().find_map(|phrase| {
         let after = &head[head.find(phrase)? + phrase.len()..];
         let number = after.trim_start_matches([':', ' ', '=', '>']);
@@ -201,7 +201,7 @@ mod tests {
     #[track_caller]
     fn check(output: Output, status: ToolStatus, outcome: WorkOutcome, exit_code: Option<i32>, text: &str) {
         let result = ToolResult { output, ..ToolResult::text("c", "").with_status(status) };
-        let answer = read_answer(&result);
+        let answer = parse_result(&result);
         assert_eq!((answer.outcome, answer.exit_code, &*answer.text), (outcome, exit_code, text));
     }
 
@@ -268,6 +268,6 @@ mod tests {
     #[test]
     fn times_are_read() {
         let result = ToolResult::text("c", "Exit code: 0\nWall time: 1.25 seconds\nOutput:\n");
-        assert_eq!(read_answer(&result).millis, Some(1250));
+        assert_eq!(parse_result(&result).millis, Some(1250));
     }
 }

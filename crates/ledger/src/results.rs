@@ -7,35 +7,35 @@ mod pattern;
 pub(crate) mod rules;
 
 use go::{GoCounts, GoFailure};
-use rules::{RULES, Told};
+use rules::{LineResult, RULES};
 
 use super::effect::count;
 use super::numbers::{leading_number, number_after};
 
-/// What an output tells about a run.
+/// The results of a run, as its output tells them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Results {
+pub(super) struct RunResults {
     pub(super) passed: Option<u32>,
     pub(super) failed: Option<u32>,
     pub(super) skipped: Option<u32>,
     /// Names of failing tests, each once, the first few.
     pub(super) failing: Vec<String>,
-    /// Whether it passed, where the output says so.
+    /// True if it passed, false if it failed, where the output says so.
     pub(super) verdict: Option<bool>,
-    /// Whether the output has the summary of a test runner, whatever command printed it.
+    /// True if the output has the summary of a test runner, whatever command printed it.
     pub(super) is_test: bool,
 }
 
-const MOST_NAMES: usize = 12;
-const LONGEST_NAME: usize = 160;
+const MAX_NAMES: usize = 12;
+const MAX_NAME_CHARS: usize = 160;
 
 /// Reads an output without colours.
-pub(super) fn read_results(output: &str) -> Results {
+pub(super) fn read_results(output: &str) -> RunResults {
     read_lines(output, RULES.may_have_unanchored(output))
 }
 
-fn read_lines(output: &str, with_unanchored: bool) -> Results {
-    let mut reader = Reader::default();
+fn read_lines(output: &str, with_unanchored: bool) -> RunResults {
+    let mut reader = ResultReader::default();
     for line in output.lines() {
         reader.line(line.trim_end(), with_unanchored);
     }
@@ -43,8 +43,8 @@ fn read_lines(output: &str, with_unanchored: bool) -> Results {
 }
 
 #[derive(Default)]
-struct Reader {
-    results: Results,
+struct ResultReader {
+    results: RunResults,
     go: GoCounts,
     /// Problems that a compiler or checker reported line by line.
     problems: u32,
@@ -52,7 +52,7 @@ struct Reader {
     ran: Option<u32>,
 }
 
-impl Reader {
+impl ResultReader {
     fn line(&mut self, line: &str, with_unanchored: bool) {
         if self.unittest_line(line.trim_start()) {
             return;
@@ -70,9 +70,9 @@ impl Reader {
         }
     }
 
-    fn take(&mut self, told: Told<'_>) {
+    fn take(&mut self, told: LineResult<'_>) {
         match told {
-            Told::Counts { passed, failed, skipped, is_sum, verdict } => {
+            LineResult::Counts { passed, failed, skipped, is_sum, verdict } => {
                 if is_sum {
                     self.set(passed, failed, skipped);
                 } else {
@@ -80,17 +80,17 @@ impl Reader {
                 }
                 verdict.into_iter().for_each(|ok| self.verdict(ok));
             }
-            Told::Problems(number) => {
+            LineResult::Problems(number) => {
                 self.results.failed.get_or_insert(number);
                 self.verdict(number == 0);
             }
-            Told::Problem => self.problems += 1,
-            Told::Passed => self.verdict(true),
-            Told::Failed => self.verdict(false),
-            Told::AssumedPassed => {
+            LineResult::Problem => self.problems += 1,
+            LineResult::Passed => self.verdict(true),
+            LineResult::Failed => self.verdict(false),
+            LineResult::AssumedPassed => {
                 self.results.verdict.get_or_insert(true);
             }
-            Told::Failing(name) => self.failing(name),
+            LineResult::Failing(name) => self.failing(name),
         }
     }
 
@@ -142,16 +142,14 @@ impl Reader {
     }
 
     fn failing(&mut self, name: &str) {
-        let name = super::cut(name.trim(), LONGEST_NAME);
-        if !name.is_empty()
-            && self.results.failing.len() < MOST_NAMES
-            && !self.results.failing.contains(&name)
+        let name = crate::excerpts::cut(name.trim(), MAX_NAME_CHARS);
+        if !name.is_empty() && self.results.failing.len() < MAX_NAMES && !self.results.failing.contains(&name)
         {
             self.results.failing.push(name);
         }
     }
 
-    fn finish(mut self) -> Results {
+    fn finish(mut self) -> RunResults {
         if self.results.passed.is_none()
             && let Some((passed, failed)) = self.go.passed_and_failed()
         {

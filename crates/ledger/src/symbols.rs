@@ -32,18 +32,18 @@ pub(crate) fn parse(file: &DataFile) -> Result<DefiningWords, DataError> {
     Ok(words)
 }
 
-const MOST: usize = 6;
-const MOST_LINES: usize = 400;
+const MAX_SYMBOLS: usize = 6;
+const MAX_LINES: usize = 400;
 
 /// The names that a text defines, each once, in order, the first few.
 pub(super) fn symbols_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for line in text.lines().take(MOST_LINES) {
+    for line in text.lines().take(MAX_LINES) {
         if let Some(name) = symbol_in(line)
             && !found.iter().any(|known| known == name)
         {
             found.push(name.to_string());
-            if found.len() == MOST {
+            if found.len() == MAX_SYMBOLS {
                 break;
             }
         }

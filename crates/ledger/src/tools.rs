@@ -44,7 +44,7 @@ pub(super) enum ToolAction {
     JobStatus,
     /// Stops a job.
     StopJob,
-    /// Has no effect that a ledger keeps.
+    /// Has no effect that the ledger keeps.
     Nothing,
 }
 

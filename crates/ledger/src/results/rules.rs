@@ -71,9 +71,9 @@ pub(super) enum Verdict {
     Untold,
 }
 
-/// What a line tells, by one rule.
+/// The result that a line tells, by one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told<'l> {
+pub(super) enum LineResult<'l> {
     Counts {
         passed: Option<u32>,
         failed: Option<u32>,
@@ -104,12 +104,12 @@ impl Rules {
     }
 
     /// All that a line tells: by the first rule that fits about summaries, about failing tests and about problems.
-    pub(super) fn told<'l>(&self, line: &'l str, with_unanchored: bool) -> Vec<Told<'l>> {
+    pub(super) fn told<'l>(&self, line: &'l str, with_unanchored: bool) -> Vec<LineResult<'l>> {
         let text = without_frame(line.trim());
         let Some(first) = text.bytes().next() else { return Vec::new() };
         let anchored = &self.by_first_byte[usize::from(first)];
         let unanchored: &[usize] = if with_unanchored { &self.unanchored } else { &[] };
-        let mut told: Vec<Told<'l>> = Vec::new();
+        let mut told: Vec<LineResult<'l>> = Vec::new();
         for rule in anchored.iter().chain(unanchored) {
             if let Some(found) = self.rules[*rule].told(line, text)
                 && !told.iter().any(|known| known.topic() == found.topic())
@@ -133,7 +133,7 @@ fn without_frame(line: &str) -> &str {
     if is_framed { inner } else { line }
 }
 
-impl Told<'_> {
+impl LineResult<'_> {
     /// The question that is answered: the result, the failing tests, or the problems one by one.
     fn topic(&self) -> u8 {
         match self {
@@ -145,7 +145,7 @@ impl Told<'_> {
 }
 
 impl LineRule {
-    fn told<'l>(&self, line: &str, text: &'l str) -> Option<Told<'l>> {
+    fn told<'l>(&self, line: &str, text: &'l str) -> Option<LineResult<'l>> {
         let is_about = (!self.is_at_margin || !line.starts_with([' ', '\t']))
             && (self.ends.is_empty() || self.ends.iter().any(|end| text.ends_with(end)))
             && self.has.iter().all(|words| text.contains(words))
@@ -155,28 +155,30 @@ impl LineRule {
         }
         let fit = self.patterns.iter().find_map(|pattern| Some((pattern, pattern.fit(text)?)));
         match fit {
-            Some((pattern, fit)) if pattern.has_name() => return Some(Told::Failing(without_time(fit.name))),
+            Some((pattern, fit)) if pattern.has_name() => {
+                return Some(LineResult::Failing(without_time(fit.name)));
+            }
             None if !self.patterns.is_empty() => return None,
             _ => {}
         }
         if self.is_problem {
-            return Some(Told::Problem);
+            return Some(LineResult::Problem);
         }
         if let Some(problems) = sum(&self.counts.problems, text) {
-            return Some(Told::Problems(problems));
+            return Some(LineResult::Problems(problems));
         }
         if self.counts.is_empty() {
             return match self.verdict? {
-                Verdict::Passed => Some(Told::Passed),
-                Verdict::Failed => Some(Told::Failed),
-                Verdict::Assumed => Some(Told::AssumedPassed),
+                Verdict::Passed => Some(LineResult::Passed),
+                Verdict::Failed => Some(LineResult::Failed),
+                Verdict::Assumed => Some(LineResult::AssumedPassed),
                 Verdict::Untold => None,
             };
         }
         self.counted(text)
     }
 
-    fn counted<'l>(&self, text: &str) -> Option<Told<'l>> {
+    fn counted<'l>(&self, text: &str) -> Option<LineResult<'l>> {
         let Counts { passed, failed, skipped, total, .. } = &self.counts;
         let (told_passed, told_failed) = (sum(passed, text), sum(failed, text));
         let (skipped, total) = (sum(skipped, text), sum(total, text));
@@ -193,7 +195,7 @@ impl LineRule {
             Some(Verdict::Untold) => None,
             _ => failed.map(|failed| failed == 0 && !says_failed),
         };
-        Some(Told::Counts { passed, failed, skipped, is_sum: self.is_sum, verdict })
+        Some(LineResult::Counts { passed, failed, skipped, is_sum: self.is_sum, verdict })
     }
 }
 

@@ -1,9 +1,9 @@
-//! Knows what git does to files.
+//! The effects of git on files.
 
-use super::operands::{Place, operands};
-use crate::effect::{Act, Effect};
+use super::operands::{WorkingDirectory, operands};
+use crate::effect::{FileEffect, FileOperation};
 
-/// Whether a git command only looks at something.
+/// True if a git command changes nothing; `is_listed` knows the subcommands.
 pub(super) fn only_looks(words: &[String], is_listed: impl Fn(&str) -> bool) -> bool {
     git_subcommand(words).is_none_or(|(subcommand, rest)| {
         is_listed(subcommand)
@@ -22,17 +22,17 @@ fn git_subcommand(words: &[String]) -> Option<(&str, &[String])> {
     Some((subcommand, rest))
 }
 
-/// What a git command does to files, and the message of the commit that it makes.
+/// The effects of a git command on files, and the message of the commit that it makes.
 pub(super) fn effects_of(
     words: &[String],
     input: Option<&str>,
-    place: &Place<'_>,
-) -> (Vec<Effect>, Option<String>) {
+    place: &WorkingDirectory<'_>,
+) -> (Vec<FileEffect>, Option<String>) {
     let Some((subcommand, arguments)) = git_subcommand(words) else { return Default::default() };
     let says = |option: &str| arguments.iter().any(|word| word == option);
     let effects = match subcommand {
         "mv" => place.moves(&operands(arguments, &[])),
-        "rm" if !says("--cached") => place.each(&operands(arguments, &[]), |_| Act::Delete),
+        "rm" if !says("--cached") => place.each(&operands(arguments, &[]), |_| FileOperation::Delete),
         "checkout" if says("--") => {
             let files = arguments
                 .iter()
@@ -40,10 +40,10 @@ pub(super) fn effects_of(
                 .skip(1)
                 .map(String::as_str)
                 .collect::<Vec<_>>();
-            place.each(&files, |_| Act::Restore)
+            place.each(&files, |_| FileOperation::Restore)
         }
         "restore" if !says("--staged") && !says("-S") => {
-            place.each(&operands(arguments, &["-s", "--source"]), |_| Act::Restore)
+            place.each(&operands(arguments, &["-s", "--source"]), |_| FileOperation::Restore)
         }
         "apply" | "am" => place.patch(input.unwrap_or_default()),
         "commit" => return (Vec::new(), commit_message(arguments, input)),

@@ -16,43 +16,43 @@ use longhaul_shell::{
 };
 use programs::OutputFile;
 
-use crate::effect::{Act, Effect, replaced};
+use crate::effect::{FileEffect, FileOperation, replaced};
 use crate::entries::CommandPurpose;
 use crate::paths::join;
 
 /// One script tells of no more file effects than this.
-const MOST_EFFECTS: usize = 64;
+const MAX_EFFECTS: usize = 64;
 
 /// Programs that run commands elsewhere: what those do to files is not done here.
 const REMOTE: &[&str] = &["ssh", "chroot"];
 
-/// What a script does, as far as its text tells.
+/// The effects of a script, as far as its text tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Script {
-    /// What it does to files, in order.
-    pub(super) effects: Vec<Effect>,
-    /// How many of the effects happen before anything that is likely to fail.
+pub(super) struct ScriptEffects {
+    /// Its effects on files, in order.
+    pub(super) effects: Vec<FileEffect>,
+    /// The number of effects before anything that is likely to fail.
     pub(super) early_effects: usize,
-    /// What it is for: the weightiest of its commands decides.
+    /// Its purpose: the weightiest of its commands decides.
     pub(super) purpose: CommandPurpose,
     /// The test, build or check that it runs; of several the weightiest.
     pub(super) runner: Option<String>,
-    /// Where the shell stands afterwards.
+    /// The working directory afterwards.
     pub(super) directory: String,
     /// The message of the commit that it makes.
     pub(super) commit: Option<String>,
-    /// Whether it leaves something running.
+    /// True if it leaves something running.
     pub(super) is_background: bool,
-    /// Whether its exit code may be another command's than the one that matters.
+    /// True if its exit code may be another command's than the one that matters.
     pub(super) hides_exit: bool,
-    /// Whether its output goes through something that may drop what tells of failure.
+    /// True if its output goes through a program that may drop lines which tell of a failure.
     pub(super) is_filtered: bool,
 }
 
-/// What a script does that starts in `directory`, where `open_file` is the file that an editor of commands has open.
-pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>) -> Script {
+/// Reads a script that starts in `directory`, where `open_file` is the file that an editor of commands has open.
+pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>) -> ScriptEffects {
     let mut reader = ScriptReader {
-        script: Script {
+        script: ScriptEffects {
             effects: Vec::new(),
             early_effects: 0,
             purpose: CommandPurpose::Look,
@@ -74,10 +74,10 @@ pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>
             Cow::Borrowed(script)
         };
         let parsed = parse_script(&script);
-        let line = Line { wrapped: parsed.wrapped(), script: &parsed };
+        let line = ParsedScript { wrapped: parsed.wrapped(), script: &parsed };
         let is_own = |index: &usize| parsed.commands[*index].origin == CommandOrigin::Line;
         let own: Vec<usize> = (0..parsed.commands.len()).filter(is_own).collect();
-        reader.run(&line, &own, Level::Line);
+        reader.run(&line, &own, CommandLevel::Line);
     }
     let all = reader.script.effects.len();
     reader.script.early_effects = reader.early.unwrap_or(all).min(all);
@@ -85,14 +85,14 @@ pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>
 }
 
 /// A script with the commands that each of its commands runs.
-struct Line<'s> {
+struct ParsedScript<'s> {
     script: &'s ShellScript,
     wrapped: Vec<Vec<usize>>,
 }
 
 /// The level of a list of commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
+enum CommandLevel {
     /// They are the line's own.
     Line,
     /// Another command runs them.
@@ -100,7 +100,7 @@ enum Level {
 }
 
 struct ScriptReader<'f> {
-    script: Script,
+    script: ScriptEffects,
     open_file: Option<&'f str>,
     /// The number of effects before anything that is likely to fail, once that is reached.
     early: Option<usize>,
@@ -109,7 +109,7 @@ struct ScriptReader<'f> {
 }
 
 impl ScriptReader<'_> {
-    fn run(&mut self, line: &Line<'_>, commands: &[usize], level: Level) {
+    fn run(&mut self, line: &ParsedScript<'_>, commands: &[usize], level: CommandLevel) {
         let several = commands.len() > 1;
         for (place, index) in commands.iter().enumerate() {
             let separator = line.script.commands[*index].separator;
@@ -119,7 +119,7 @@ impl ScriptReader<'_> {
             // What fails is usually a test or a build; otherwise only the first command surely ran. A command that
             // another one runs by itself is judged with that one.
             let ran = self.script.runner.is_some() || several && place == 0;
-            if ran && (several || level == Level::Line) && self.early.is_none() {
+            if ran && (several || level == CommandLevel::Line) && self.early.is_none() {
                 self.early = Some(self.script.effects.len());
             }
             match separator {
@@ -135,7 +135,7 @@ impl ScriptReader<'_> {
         }
     }
 
-    fn command(&mut self, line: &Line<'_>, index: usize) {
+    fn command(&mut self, line: &ParsedScript<'_>, index: usize) {
         let command = &line.script.commands[index];
         let program = command.program_name().unwrap_or_default();
         if matches!(program, "nohup" | "setsid") {
@@ -151,7 +151,7 @@ impl ScriptReader<'_> {
         if (inner.is_empty() || !is_wrapper(program)) && !words.is_empty() {
             self.program(&words, input);
         }
-        self.run(line, inner, Level::Wrapped);
+        self.run(line, inner, CommandLevel::Wrapped);
         for output in command.redirects.iter().filter_map(output_of) {
             let text = programs::printed_text(&words, input);
             if let Some(effect) = programs::redirect(&output, text.as_deref(), &self.script.directory) {
@@ -159,7 +159,7 @@ impl ScriptReader<'_> {
                 self.script.effects.push(effect);
             }
         }
-        self.script.effects.truncate(MOST_EFFECTS);
+        self.script.effects.truncate(MAX_EFFECTS);
     }
 
     fn program(&mut self, words: &[String], input: Option<&str>) {
@@ -181,7 +181,7 @@ impl ScriptReader<'_> {
         // `cat x | head -20` reads twenty lines.
         if let (Some(from), Some(lines)) = (self.fed_from, programs::filtered_lines(words)) {
             for effect in self.script.effects.iter_mut().skip(from) {
-                if let Act::Read { range: range @ None } = &mut effect.act {
+                if let FileOperation::Read { range: range @ None } = &mut effect.act {
                     *range = Some(lines);
                 }
             }
@@ -220,7 +220,7 @@ impl ScriptReader<'_> {
             if let Some((Ok(first), Ok(last))) = ends {
                 change.removed = last.saturating_sub(first).saturating_add(1);
             }
-            self.script.effects.push(Effect::new(path, Act::Edit { change }));
+            self.script.effects.push(FileEffect::new(path, FileOperation::Edit { change }));
         }
         true
     }
@@ -265,21 +265,21 @@ mod tests {
             .iter()
             .map(|effect| {
                 let verb = match &effect.act {
-                    Act::Read { range: None } => "read".to_string(),
-                    Act::Read { range: Some(range) } => {
+                    FileOperation::Read { range: None } => "read".to_string(),
+                    FileOperation::Read { range: Some(range) } => {
                         format!(
                             "read[{}-{}]",
                             range.first,
                             range.last.map_or(String::new(), |last| last.to_string())
                         )
                     }
-                    Act::Write { .. } => "write".to_string(),
-                    Act::Create { .. } => "create".to_string(),
-                    Act::Append { .. } => "append".to_string(),
-                    Act::Edit { .. } => "edit".to_string(),
-                    Act::Delete => "delete".to_string(),
-                    Act::Move { to } => format!("move[{to}]"),
-                    Act::Restore => "restore".to_string(),
+                    FileOperation::Write { .. } => "write".to_string(),
+                    FileOperation::Create { .. } => "create".to_string(),
+                    FileOperation::Append { .. } => "append".to_string(),
+                    FileOperation::Edit { .. } => "edit".to_string(),
+                    FileOperation::Delete => "delete".to_string(),
+                    FileOperation::Move { to } => format!("move[{to}]"),
+                    FileOperation::Restore => "restore".to_string(),
                 };
                 format!("{verb} {}", effect.path)
             })

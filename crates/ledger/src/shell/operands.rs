@@ -1,6 +1,6 @@
 //! Makes effects of the files among the arguments of a program.
 
-use crate::effect::{Act, Effect, hash_text, written};
+use crate::effect::{FileEffect, FileOperation, hash_text, written};
 use crate::entries::{FileChange, LineRange};
 use crate::patch::read_patch;
 use crate::paths::{base_name, file_name, join};
@@ -23,15 +23,15 @@ pub(super) fn operands<'w>(arguments: &'w [String], with_value: &[&str]) -> Vec<
     found
 }
 
-/// The folder that words are seen from.
-pub(super) struct Place<'d> {
+/// The directory from which relative paths are seen.
+pub(super) struct WorkingDirectory<'d> {
     pub(super) directory: &'d str,
 }
 
-impl Place<'_> {
-    pub(super) fn each(&self, paths: &[&str], act: impl Fn(&str) -> Act) -> Vec<Effect> {
+impl WorkingDirectory<'_> {
+    pub(super) fn each(&self, paths: &[&str], act: impl Fn(&str) -> FileOperation) -> Vec<FileEffect> {
         let paths = paths.iter().filter_map(|path| file_name(path));
-        paths.map(|path| Effect::new(join(self.directory, path), act(path))).collect()
+        paths.map(|path| FileEffect::new(join(self.directory, path), act(path))).collect()
     }
 
     pub(super) fn reads(
@@ -39,18 +39,20 @@ impl Place<'_> {
         arguments: &[String],
         with_value: &[&str],
         range: Option<LineRange>,
-    ) -> Vec<Effect> {
-        self.each(&operands(arguments, with_value), |_| Act::Read { range })
+    ) -> Vec<FileEffect> {
+        self.each(&operands(arguments, with_value), |_| FileOperation::Read { range })
     }
 
-    pub(super) fn edits(&self, paths: &[&str]) -> Vec<Effect> {
+    pub(super) fn edits(&self, paths: &[&str]) -> Vec<FileEffect> {
         // The first operand may be the script; a script is no file name.
         let is_file = |path: &&&str| !path.is_empty() && !is_script(path);
         let paths: Vec<&str> = paths.iter().filter(is_file).copied().collect();
-        self.each(&paths, |_| Act::Edit { change: FileChange { edits: 1, ..FileChange::default() } })
+        self.each(&paths, |_| FileOperation::Edit {
+            change: FileChange { edits: 1, ..FileChange::default() },
+        })
     }
 
-    pub(super) fn sed(&self, arguments: &[String]) -> Vec<Effect> {
+    pub(super) fn sed(&self, arguments: &[String]) -> Vec<FileEffect> {
         let in_place = arguments.iter().any(|word| word.starts_with("-i") || word.starts_with("--in-place"));
         let has_script_option =
             arguments.iter().any(|word| word == "-e" || word == "--expression" || word == "-f");
@@ -67,22 +69,22 @@ impl Place<'_> {
         };
         let range = script.and_then(sed_range);
         if prints {
-            self.each(files, |_| Act::Read { range })
+            self.each(files, |_| FileOperation::Read { range })
         } else {
-            self.each(files, |_| Act::Read { range: None })
+            self.each(files, |_| FileOperation::Read { range: None })
         }
     }
 
-    pub(super) fn moves(&self, paths: &[&str]) -> Vec<Effect> {
-        self.pairs(paths, |from, to| Effect::new(from, Act::Move { to }))
+    pub(super) fn moves(&self, paths: &[&str]) -> Vec<FileEffect> {
+        self.pairs(paths, |from, to| FileEffect::new(from, FileOperation::Move { to }))
     }
 
-    pub(super) fn copies(&self, paths: &[&str]) -> Vec<Effect> {
-        self.pairs(paths, |_, to| Effect::new(to, write(None)))
+    pub(super) fn copies(&self, paths: &[&str]) -> Vec<FileEffect> {
+        self.pairs(paths, |_, to| FileEffect::new(to, write(None)))
     }
 
     /// Each path but the last with where it goes: the last path, or below it where that is a folder.
-    fn pairs(&self, paths: &[&str], effect: impl Fn(String, String) -> Effect) -> Vec<Effect> {
+    fn pairs(&self, paths: &[&str], effect: impl Fn(String, String) -> FileEffect) -> Vec<FileEffect> {
         let Some((target, sources)) = paths.split_last() else { return Vec::new() };
         let Some(target_name) = file_name(target) else { return Vec::new() };
         let is_folder = sources.len() > 1 || target.ends_with('/');
@@ -99,11 +101,11 @@ impl Place<'_> {
             .collect()
     }
 
-    pub(super) fn patch(&self, patch: &str) -> Vec<Effect> {
+    pub(super) fn patch(&self, patch: &str) -> Vec<FileEffect> {
         let mut effects = read_patch(patch);
         for effect in &mut effects {
             effect.path = join(self.directory, &effect.path);
-            if let Act::Move { to } = &mut effect.act {
+            if let FileOperation::Move { to } = &mut effect.act {
                 *to = join(self.directory, to);
             }
         }
@@ -111,23 +113,23 @@ impl Place<'_> {
     }
 
     /// The editor of agents that edit through their shell.
-    pub(super) fn editor(&self, arguments: &[String]) -> Vec<Effect> {
+    pub(super) fn editor(&self, arguments: &[String]) -> Vec<FileEffect> {
         let [verb, path, ..] = arguments else { return Vec::new() };
         let value = |option: &str| {
             arguments.iter().skip_while(|word| *word != option).nth(1).map(String::as_str).unwrap_or_default()
         };
         let Some(path) = file_name(path).map(|path| join(self.directory, path)) else { return Vec::new() };
         match verb.as_str() {
-            "view" => vec![Effect::read(path, None)],
-            "create" => vec![Effect::write(path, Some(value("--file_text")))],
-            "str_replace" => vec![Effect::replace(path, value("--old_str"), value("--new_str"))],
-            "insert" => vec![Effect::replace(path, "", value("--new_str"))],
+            "view" => vec![FileEffect::read(path, None)],
+            "create" => vec![FileEffect::write(path, Some(value("--file_text")))],
+            "str_replace" => vec![FileEffect::replace(path, value("--old_str"), value("--new_str"))],
+            "insert" => vec![FileEffect::replace(path, "", value("--new_str"))],
             _ => Vec::new(),
         }
     }
 }
 
-/// Whether a word looks like a substitution and not like a path.
+/// True if a word looks like a substitution and not like a path.
 fn is_script(word: &str) -> bool {
     let mut chars = word.chars();
     matches!((chars.next(), chars.next()), (Some('s' | 'y'), Some('/' | '|' | '#' | ',' | '@')))
@@ -141,13 +143,13 @@ pub(super) fn sed_range(script: &str) -> Option<LineRange> {
 }
 
 /// The operation of writing this text, or one that is not known.
-pub(super) fn write(text: Option<&str>) -> Act {
+pub(super) fn write(text: Option<&str>) -> FileOperation {
     let change =
         if text.is_some() { written(text) } else { FileChange { edits: 1, ..FileChange::default() } };
-    Act::Write { change, hash: text.map(hash_text) }
+    FileOperation::Write { change, hash: text.map(hash_text) }
 }
 
 /// The operation of putting something behind a file.
-pub(super) fn append() -> Act {
-    Act::Append { change: FileChange { edits: 1, ..FileChange::default() } }
+pub(super) fn append() -> FileOperation {
+    FileOperation::Append { change: FileChange { edits: 1, ..FileChange::default() } }
 }

@@ -1,24 +1,24 @@
-//! Knows what common programs do to the files they are given.
+//! The effects of common programs on the files among their arguments.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::git;
-use super::operands::{Place, append, operands, sed_range, write};
+use super::operands::{WorkingDirectory, append, operands, sed_range, write};
 use crate::data::{DataError, DataFile, loaded};
-use crate::effect::{Act, Effect, written};
+use crate::effect::{FileEffect, FileOperation, written};
 use crate::entries::{FileChange, LineRange};
 use crate::paths::{base_name, file_name, join};
 
-/// What one program does.
+/// The effects of one program.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) effects: Vec<Effect>,
+pub(super) struct ProgramEffects {
+    pub(super) effects: Vec<FileEffect>,
     /// The first line of the message of the commit that it makes.
     pub(super) commit: Option<String>,
 }
 
-/// What programs do to files: `data/programs.txt`.
+/// Programs by their effect on files: `data/programs.txt`.
 #[derive(Default)]
 pub(crate) struct Programs {
     /// Programs that change nothing.
@@ -103,10 +103,10 @@ pub(super) fn only_looks(words: &[String]) -> bool {
     }
 }
 
-/// What a program does to files, run in `directory`.
-pub(super) fn effects_of(words: &[String], input: Option<&str>, directory: &str) -> Found {
-    let Some((program, arguments)) = words.split_first() else { return Found::default() };
-    let place = Place { directory };
+/// The effects of a program that runs in `directory`.
+pub(super) fn effects_of(words: &[String], input: Option<&str>, directory: &str) -> ProgramEffects {
+    let Some((program, arguments)) = words.split_first() else { return ProgramEffects::default() };
+    let place = WorkingDirectory { directory };
     let mut commit = None;
     let effects = match base_name(program) {
         "head" => place.reads(arguments, &["-n", "-c"], Some(head_range(arguments))),
@@ -127,9 +127,8 @@ pub(super) fn effects_of(words: &[String], input: Option<&str>, directory: &str)
         "apply_patch" | "applypatch" => {
             place.patch(input.or(arguments.first().map(String::as_str)).unwrap_or_default())
         }
-        "create" => place.each(&operands(arguments, &[])[..1.min(arguments.len())], |_| Act::Create {
-            change: FileChange { edits: 1, ..FileChange::default() },
-            hash: None,
+        "create" => place.each(&operands(arguments, &[])[..1.min(arguments.len())], |_| {
+            FileOperation::Create { change: FileChange { edits: 1, ..FileChange::default() }, hash: None }
         }),
         "open" => {
             let line = arguments.get(1).is_none_or(|word| word.parse::<u32>().is_ok());
@@ -141,11 +140,13 @@ pub(super) fn effects_of(words: &[String], input: Option<&str>, directory: &str)
         }
         "str_replace_editor" => place.editor(arguments),
         program => {
-            let Some((action, with_value)) = PROGRAMS.acting.get(program) else { return Found::default() };
+            let Some((action, with_value)) = PROGRAMS.acting.get(program) else {
+                return ProgramEffects::default();
+            };
             let files = operands(arguments, with_value);
             match action {
-                ProgramAction::Read => place.each(&files, |_| Act::Read { range: None }),
-                ProgramAction::Delete => place.each(&files, |_| Act::Delete),
+                ProgramAction::Read => place.each(&files, |_| FileOperation::Read { range: None }),
+                ProgramAction::Delete => place.each(&files, |_| FileOperation::Delete),
                 ProgramAction::Write => place.each(&files, |_| write(None)),
                 ProgramAction::Touch => place.each(&files, |_| append()),
                 ProgramAction::Move => place.moves(&files),
@@ -154,7 +155,7 @@ pub(super) fn effects_of(words: &[String], input: Option<&str>, directory: &str)
             }
         }
     };
-    Found { effects, commit }
+    ProgramEffects { effects, commit }
 }
 
 /// The lines that a program lets through of what it is fed.
@@ -171,7 +172,7 @@ pub(super) fn filtered_lines(words: &[String]) -> Option<LineRange> {
     }
 }
 
-/// Whether a program may drop lines of what it is fed that tell of a failure.
+/// True if a program may drop lines of its input that tell of a failure.
 pub(super) fn drops_lines(words: &[String]) -> bool {
     let Some(program) = words.first() else { return false };
     let seeks_failures = words
@@ -189,12 +190,12 @@ pub(super) struct OutputFile<'w> {
 }
 
 /// The effect of sending output to a file; `text` is what goes there, where it is known.
-pub(super) fn redirect(output: &OutputFile<'_>, text: Option<&str>, directory: &str) -> Option<Effect> {
+pub(super) fn redirect(output: &OutputFile<'_>, text: Option<&str>, directory: &str) -> Option<FileEffect> {
     let path = file_name(output.path)?;
-    let act = if output.appends { Act::Append { change: written(text) } } else { write(text) };
+    let act = if output.appends { FileOperation::Append { change: written(text) } } else { write(text) };
     // A file of messages only is seldom part of the work, yet it is one that was written.
     let act = if output.is_stderr { write(None) } else { act };
-    Some(Effect::new(join(directory, path), act))
+    Some(FileEffect::new(join(directory, path), act))
 }
 
 /// The text that a command prints, where its words or its input tell.

@@ -1,4 +1,4 @@
-//! Knows the programs that test, build and check.
+//! Programs that test, build and check.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;

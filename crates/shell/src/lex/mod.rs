@@ -33,7 +33,7 @@ pub(crate) fn lex(text: &str, depth: usize) -> ShellScript {
     if depth > MAX_DEPTH {
         lexer.unclear(Unclear::Depth);
     } else {
-        lexer.script(End::OfText);
+        lexer.script(ScriptEnd::OfText);
     }
     for command in &mut lexer.commands {
         command.depth = depth;
@@ -43,7 +43,7 @@ pub(crate) fn lex(text: &str, depth: usize) -> ShellScript {
 
 /// The end of a script.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ScriptEnd {
     OfText,
     Bracket,
 }
@@ -66,7 +66,7 @@ struct Lexer<'a> {
 
 /// A command as far as it has been read.
 #[derive(Default)]
-struct Partial {
+struct PartialCommand {
     start: Option<usize>,
     words: Vec<RawWord>,
     word: Option<RawWord>,
@@ -77,7 +77,7 @@ struct Partial {
     end: usize,
 }
 
-impl Partial {
+impl PartialCommand {
     fn end_word(&mut self) {
         if let Some(word) = self.word.take() {
             self.end = self.end.max(word.span.end);
@@ -135,8 +135,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads commands until the text or the bracket around them ends.
-    fn script(&mut self, end: End) {
-        let mut partial = Partial::default();
+    fn script(&mut self, end: ScriptEnd) {
+        let mut partial = PartialCommand::default();
         let mut groups = 0_usize;
         while let Some(next) = self.peek() {
             match next {
@@ -174,7 +174,7 @@ impl<'a> Lexer<'a> {
                     self.at += 1;
                     match groups.checked_sub(1) {
                         Some(fewer) => groups = fewer,
-                        None if end == End::Bracket => return,
+                        None if end == ScriptEnd::Bracket => return,
                         None => self.unclear(Unclear::StrayBracket),
                     }
                 }
@@ -186,15 +186,16 @@ impl<'a> Lexer<'a> {
             }
         }
         self.finish(&mut partial, Separator::Sequence);
-        if end == End::Bracket || groups > 0 || !self.pending.is_empty() {
+        if end == ScriptEnd::Bracket || groups > 0 || !self.pending.is_empty() {
             self.unclear(Unclear::Unclosed);
         }
     }
 
     /// Makes a command of what has been read before an operator.
-    fn finish(&mut self, partial: &mut Partial, separator: Separator) {
+    fn finish(&mut self, partial: &mut PartialCommand, separator: Separator) {
         partial.end_word();
-        let Partial { start, words, redirects, words_before_redirect, end, .. } = std::mem::take(partial);
+        let PartialCommand { start, words, redirects, words_before_redirect, end, .. } =
+            std::mem::take(partial);
         let keywords = keywords_before(&words);
         // Behind a redirection they are no words of the grammar.
         if words_before_redirect.is_some_and(|before| before < keywords) {
@@ -254,7 +255,7 @@ impl<'a> Lexer<'a> {
             let outer = std::mem::take(&mut self.pending);
             let was_nested = std::mem::replace(&mut self.is_nested, true);
             let last_outside = self.last_command.take();
-            self.script(End::Bracket);
+            self.script(ScriptEnd::Bracket);
             self.last_command = last_outside;
             // Shells do not agree on where a document begins that is announced on one side of the bracket.
             if !self.pending.is_empty() {
@@ -282,12 +283,12 @@ impl<'a> Lexer<'a> {
         if lexer.depth > MAX_DEPTH {
             lexer.unclear(Unclear::Depth);
         } else {
-            lexer.script(End::OfText);
+            lexer.script(ScriptEnd::OfText);
         }
-        self.take_over(lexer);
+        self.append(lexer);
     }
 
-    fn take_over(&mut self, mut inner: Lexer<'_>) {
+    fn append(&mut self, mut inner: Lexer<'_>) {
         self.commands.append(&mut inner.commands);
         if let Some(reason) = inner.unclear {
             self.unclear(reason);

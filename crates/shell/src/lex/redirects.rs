@@ -1,7 +1,7 @@
 //! Reads redirections and here-documents.
 
 use super::words::{Quoting, RawWord};
-use super::{Lexer, Partial};
+use super::{Lexer, PartialCommand};
 use crate::{HereDocument, Redirect, RedirectOperator, Unclear};
 
 /// The operators, longer ones first.
@@ -31,7 +31,7 @@ pub(super) struct PendingDocument {
 }
 
 impl Lexer<'_> {
-    pub(super) fn redirection(&mut self, partial: &mut Partial) {
+    pub(super) fn redirection(&mut self, partial: &mut PartialCommand) {
         partial.start.get_or_insert(self.at);
         // `2>`: the number says which output, it is no argument.
         let is_number =
@@ -102,7 +102,7 @@ impl Lexer<'_> {
                 inner.is_nested = true;
                 inner.has_spans = self.has_spans;
                 inner.document_expansions();
-                self.take_over(inner);
+                self.append(inner);
             }
             let body = if document.strips_tabs { without_tabs(body) } else { body.to_owned() };
             let command = document.command.and_then(|command| self.commands.get_mut(command));

@@ -19,13 +19,13 @@ const SHELLS: &[&str] = &[
 
 /// The commands that a command runs, as far as its words tell.
 #[derive(Default)]
-struct Runs {
-    inner: Vec<Inner>,
+struct WrappedCommands {
+    inner: Vec<WrappedCommand>,
     unread: Option<Unclear>,
 }
 
 /// Something that a command runs, with the word that names it.
-enum Inner {
+enum WrappedCommand {
     /// The words from `word` on, without those behind the end.
     Words { word: usize, end: usize, is_open_ended: bool, placeholder: Option<String> },
     /// A script.
@@ -34,14 +34,17 @@ enum Inner {
     File { word: usize },
 }
 
-impl Runs {
+impl WrappedCommands {
     fn words(word: usize, command: &SimpleCommand) -> Self {
         let end = command.words.len();
         if word >= end {
             return Self { unread: command.is_open_ended.then_some(Unclear::Input), ..Self::default() };
         }
         let is_open_ended = command.is_open_ended;
-        Self { inner: vec![Inner::Words { word, end, is_open_ended, placeholder: None }], unread: None }
+        Self {
+            inner: vec![WrappedCommand::Words { word, end, is_open_ended, placeholder: None }],
+            unread: None,
+        }
     }
 
     /// A script that is put together of these words.
@@ -51,7 +54,7 @@ impl Runs {
         }
         let is_literal = !command.is_open_ended && words.iter().all(ShellWord::is_literal);
         Self {
-            inner: vec![Inner::Script { word, text: join(words) }],
+            inner: vec![WrappedCommand::Script { word, text: join(words) }],
             unread: (!is_literal).then_some(Unclear::Argument),
         }
     }
@@ -69,23 +72,23 @@ pub(crate) fn expand(script: &mut ShellScript) {
         if changes_shell(command) {
             script.unclear.get_or_insert(Unclear::ShellOption);
         }
-        let Runs { inner, unread } = runs(command);
+        let WrappedCommands { inner, unread } = runs(command);
         let depth = command.depth + 1;
         let is_too_deep = depth > MAX_WRAPPERS && !inner.is_empty();
         for inner in inner.into_iter().filter(|_| !is_too_deep) {
             let outer = &script.commands[index];
             let (origin, mut found) = match inner {
-                Inner::Words { word, end, is_open_ended, placeholder } => {
+                WrappedCommand::Words { word, end, is_open_ended, placeholder } => {
                     let mut command = command_of(&outer.words[word..end], placeholder.as_deref());
                     command.is_open_ended = is_open_ended;
                     command.redirects = input_of(outer);
                     (CommandOrigin::Wrapped { by: index, word }, vec![command])
                 }
-                Inner::File { word } => {
+                WrappedCommand::File { word } => {
                     let command = command_of(&outer.words[word..], None);
                     (CommandOrigin::ScriptFile { by: index, word }, vec![command])
                 }
-                Inner::Script { word, text } => {
+                WrappedCommand::Script { word, text } => {
                     let inner = lex(&text, depth.min(MAX_DEPTH));
                     if let Some(reason) = inner.unclear {
                         script.unclear.get_or_insert(reason);
@@ -106,38 +109,40 @@ pub(crate) fn expand(script: &mut ShellScript) {
 }
 
 /// Finds what a command runs.
-fn runs(command: &SimpleCommand) -> Runs {
-    let Some(program) = command.program() else { return Runs::default() };
+fn runs(command: &SimpleCommand) -> WrappedCommands {
+    let Some(program) = command.program() else { return WrappedCommands::default() };
     if !program.is_literal() && !has_plain_name(program) {
-        return Runs::unread(Unclear::Program);
+        return WrappedCommands::unread(Unclear::Program);
     }
     let next = command.assignments + 1;
-    match Follow::of(program.file_name()) {
-        Some(Follow::Shell) => shells::shell(command),
-        Some(Follow::Eval) => Runs::joined(next, &command.words[next..], command),
-        Some(Follow::Input) => shells::script_in_input(command),
-        Some(Follow::Trap) => shells::trap(command),
-        Some(Follow::Source) => shells::source(command),
-        Some(Follow::ScriptOption) => shells::with_script_option(command),
-        Some(Follow::Find) => find(command),
-        Some(Follow::Fd) => fd(command),
+    match WrapperKind::of(program.file_name()) {
+        Some(WrapperKind::Shell) => shells::shell(command),
+        Some(WrapperKind::Eval) => WrappedCommands::joined(next, &command.words[next..], command),
+        Some(WrapperKind::Input) => shells::script_in_input(command),
+        Some(WrapperKind::Trap) => shells::trap(command),
+        Some(WrapperKind::Source) => shells::source(command),
+        Some(WrapperKind::ScriptOption) => shells::with_script_option(command),
+        Some(WrapperKind::Find) => find(command),
+        Some(WrapperKind::Fd) => fd(command),
         // A name may stand before its program; such a line is unclear anyway.
-        Some(Follow::Coprocess) => Runs::words(next, command),
-        Some(Follow::Jobs) => {
+        Some(WrapperKind::Coprocess) => WrappedCommands::words(next, command),
+        Some(WrapperKind::Jobs) => {
             let words = &command.words[next..];
             match words.iter().position(|word| word.text.starts_with('-') && word.text.contains('x')) {
-                Some(at) => Runs::words(next + at + 1, command),
-                None if words.iter().all(ShellWord::is_literal) => Runs::default(),
-                None => Runs::unread(Unclear::Argument),
+                Some(at) => WrappedCommands::words(next + at + 1, command),
+                None if words.iter().all(ShellWord::is_literal) => WrappedCommands::default(),
+                None => WrappedCommands::unread(Unclear::Argument),
             }
         }
-        Some(Follow::Prefix(prefix)) => prefix.runs(command),
-        Some(Follow::Interpreter(interpreter)) => {
+        Some(WrapperKind::Prefix(prefix)) => prefix.runs(command),
+        Some(WrapperKind::Interpreter(interpreter)) => {
             let holds_code = interpreter.holds_code(command);
-            Runs { inner: Vec::new(), unread: holds_code.then_some(Unclear::Code) }
+            WrappedCommands { inner: Vec::new(), unread: holds_code.then_some(Unclear::Code) }
         }
-        None if builtins::evaluates_words(program.file_name(), command) => Runs::unread(Unclear::Argument),
-        None => Runs::default(),
+        None if builtins::evaluates_words(program.file_name(), command) => {
+            WrappedCommands::unread(Unclear::Argument)
+        }
+        None => WrappedCommands::default(),
     }
 }
 
@@ -154,16 +159,19 @@ fn has_plain_name(program: &ShellWord) -> bool {
 /// True if it is known how a program of this name, without its folder, runs others: all that it runs is then listed, or
 /// [`SimpleCommand::unread`] tells why not.
 pub fn is_followed(program: &str) -> bool {
-    Follow::of(program).is_some()
+    WrapperKind::of(program).is_some()
 }
 
 /// True if a program of this name, without its folder, does nothing but run others. `find` searches, too.
 pub fn is_wrapper(program: &str) -> bool {
-    !matches!(Follow::of(program), None | Some(Follow::Find | Follow::Fd | Follow::Interpreter(_)))
+    !matches!(
+        WrapperKind::of(program),
+        None | Some(WrapperKind::Find | WrapperKind::Fd | WrapperKind::Interpreter(_))
+    )
 }
 
 /// The ways in which programs run others.
-enum Follow {
+enum WrapperKind {
     Shell,
     Eval,
     Trap,
@@ -179,7 +187,7 @@ enum Follow {
     Interpreter(code::Interpreter),
 }
 
-impl Follow {
+impl WrapperKind {
     fn of(program: &str) -> Option<Self> {
         let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
         if SHELLS.contains(&base) {
@@ -235,8 +243,8 @@ fn is_plain_set(words: &[ShellWord]) -> bool {
 }
 
 /// `find … -exec COMMAND ;`
-fn find(command: &SimpleCommand) -> Runs {
-    let mut runs = Runs::default();
+fn find(command: &SimpleCommand) -> WrappedCommands {
+    let mut runs = WrappedCommands::default();
     let mut index = command.assignments + 1;
     while let Some(word) = command.words.get(index) {
         index += 1;
@@ -263,7 +271,7 @@ fn find(command: &SimpleCommand) -> Runs {
         index = end + 1;
         if start < end {
             let placeholder = Some("{}".to_owned());
-            runs.inner.push(Inner::Words { word: start, end, is_open_ended: false, placeholder });
+            runs.inner.push(WrappedCommand::Words { word: start, end, is_open_ended: false, placeholder });
         }
     }
     runs.unread = runs.unread.or(command.is_open_ended.then_some(Unclear::Input));
@@ -271,17 +279,18 @@ fn find(command: &SimpleCommand) -> Runs {
 }
 
 /// `fd … -x COMMAND`
-fn fd(command: &SimpleCommand) -> Runs {
+fn fd(command: &SimpleCommand) -> WrappedCommands {
     let is_option = |word: &ShellWord| matches!(word.text.as_str(), "-x" | "--exec" | "-X" | "--exec-batch");
     let has_other = |word: &ShellWord| word.kind == WordKind::Split || word.text.starts_with("--exec");
     match command.words.iter().position(is_option) {
         Some(at) if at + 1 < command.words.len() => {
             let (word, end) = (at + 1, command.words.len());
-            let inner = Inner::Words { word, end, is_open_ended: true, placeholder: Some("{".to_owned()) };
-            Runs { inner: vec![inner], unread: None }
+            let inner =
+                WrappedCommand::Words { word, end, is_open_ended: true, placeholder: Some("{".to_owned()) };
+            WrappedCommands { inner: vec![inner], unread: None }
         }
-        None if command.words.iter().any(has_other) => Runs::unread(Unclear::Argument),
-        _ => Runs { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
+        None if command.words.iter().any(has_other) => WrappedCommands::unread(Unclear::Argument),
+        _ => WrappedCommands { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
     }
 }
 

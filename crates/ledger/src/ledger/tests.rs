@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::{WorkOutcome, data, errors, fields, results, shell, symbols, tools};
 
 /// A ledger that has seen these calls, each with its answer; a text that starts with `!` is a failure.
 fn ledger_of(steps: &[(&str, Value, &str)]) -> Ledger {
@@ -519,11 +520,11 @@ fn exit_codes_and_times_are_kept() {
 #[test]
 fn unanswered_calls_are_told_as_running_and_given_up_in_time() {
     let mut ledger = Ledger::default();
-    for place in 0..2 * MOST_OPEN {
+    for place in 0..2 * MAX_PENDING_CALLS {
         let call = ToolCall::new(format!("c{place}"), "Task").with_args(json!({"description": "look"}));
         ledger.observe(&Message::new(format!("m{place}"), Role::Model, vec![Part::call(call)]));
     }
-    assert_eq!(ledger.open.len(), MOST_OPEN);
+    assert_eq!(ledger.open.len(), MAX_PENDING_CALLS);
     assert!(ledger.jobs().iter().all(|job| job.outcome == WorkOutcome::Running));
 }
 
