@@ -54,16 +54,20 @@ struct ResultReader {
 
 impl ResultReader {
     fn line(&mut self, line: &str, with_unanchored: bool) {
-        if self.unittest_line(line.trim_start()) {
-            return;
-        }
-        match self.go.read(line) {
-            Some(GoFailure::Test(name)) => return self.failing(name),
-            Some(GoFailure::Package { unbuilt }) => {
-                self.verdict(false);
-                return unbuilt.into_iter().for_each(|package| self.failing(package));
+        let text = line.trim_start();
+        // The lines of unittest and Go begin with one of these.
+        if text.starts_with(['R', 'O', 'F', 'o', '-']) {
+            if self.unittest_line(text) {
+                return;
             }
-            None => {}
+            match self.go.read(line) {
+                Some(GoFailure::Test(name)) => return self.failing(name),
+                Some(GoFailure::Package { unbuilt }) => {
+                    self.verdict(false);
+                    return unbuilt.into_iter().for_each(|package| self.failing(package));
+                }
+                None => {}
+            }
         }
         for told in RULES.told(line, with_unanchored) {
             self.take(told);

@@ -108,7 +108,8 @@ impl Rules {
         let text = without_frame(line.trim());
         let Some(first) = text.bytes().next() else { return Vec::new() };
         let anchored = &self.by_first_byte[usize::from(first)];
-        let unanchored: &[usize] = if with_unanchored { &self.unanchored } else { &[] };
+        let is_unanchored = with_unanchored && self.unanchored_texts.is_in(text);
+        let unanchored: &[usize] = if is_unanchored { &self.unanchored } else { &[] };
         let mut told: Vec<LineResult<'l>> = Vec::new();
         for rule in anchored.iter().chain(unanchored) {
             if let Some(found) = self.rules[*rule].told(line, text)
@@ -128,9 +129,11 @@ impl Rules {
 
 /// The line without the signs that pytest puts around its summary.
 fn without_frame(line: &str) -> &str {
+    if !line.starts_with('=') {
+        return line;
+    }
     let inner = line.trim_matches(['=', ' ']);
-    let is_framed = line.starts_with('=') && inner.starts_with(|c: char| c.is_ascii_digit());
-    if is_framed { inner } else { line }
+    if inner.starts_with(|c: char| c.is_ascii_digit()) { inner } else { line }
 }
 
 impl LineResult<'_> {
@@ -146,20 +149,20 @@ impl LineResult<'_> {
 
 impl LineRule {
     fn told<'l>(&self, line: &str, text: &'l str) -> Option<LineResult<'l>> {
-        let is_about = (!self.is_at_margin || !line.starts_with([' ', '\t']))
+        // Beginnings are looked at first: they decide about nearly every line.
+        let fit = self.patterns.iter().find_map(|pattern| Some((pattern, pattern.fit(text)?)));
+        let is_about = (fit.is_some() || self.patterns.is_empty())
+            && (!self.is_at_margin || !line.starts_with([' ', '\t']))
             && (self.ends.is_empty() || self.ends.iter().any(|end| text.ends_with(end)))
             && self.has.iter().all(|words| text.contains(words))
             && !self.lacks.iter().any(|words| text.contains(words));
         if !is_about {
             return None;
         }
-        let fit = self.patterns.iter().find_map(|pattern| Some((pattern, pattern.fit(text)?)));
-        match fit {
-            Some((pattern, fit)) if pattern.has_name() => {
-                return Some(LineResult::Failing(without_time(fit.name)));
-            }
-            None if !self.patterns.is_empty() => return None,
-            _ => {}
+        if let Some((pattern, fit)) = fit
+            && pattern.has_name()
+        {
+            return Some(LineResult::Failing(without_time(fit.name)));
         }
         if self.is_problem {
             return Some(LineResult::Problem);
