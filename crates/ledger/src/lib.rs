@@ -26,7 +26,7 @@
 //! 3. `cargo test -p longhaul-ledger` reads every file and every example; an error names the file and the line.
 //!
 //! In the same way `tools.txt` and `fields.txt` take the tools of another agent, `programs.txt` takes what a program does to files,
-//! `task_names.txt` what tasks of projects are called, `definitions.txt` the words of another language, `errors.txt` and
+//! `task-names.txt` what tasks of projects are called, `definitions.txt` the words of another language, `errors.txt` and
 //! `answers.txt` what programs and agents say of errors.
 
 mod arguments;

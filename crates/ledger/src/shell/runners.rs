@@ -16,7 +16,7 @@ pub(super) struct Runner {
     pub(super) purpose: CommandPurpose,
 }
 
-/// Programs that test, build and check: `data/runners.txt` and `data/task_names.txt`.
+/// Programs that test, build and check: `data/runners.txt` and `data/task-names.txt`.
 #[derive(Default)]
 pub(crate) struct Runners {
     /// Programs that always do the same.
@@ -37,7 +37,7 @@ static RUNNERS: LazyLock<Runners> = LazyLock::new(|| loaded(parse(&FILE, &TASK_N
 pub(crate) const FILE: DataFile =
     DataFile { name: "runners.txt", text: include_str!("../../data/runners.txt") };
 pub(crate) const TASK_NAMES_FILE: DataFile =
-    DataFile { name: "task_names.txt", text: include_str!("../../data/task_names.txt") };
+    DataFile { name: "task-names.txt", text: include_str!("../../data/task-names.txt") };
 
 pub(crate) fn parse(runners: &DataFile, task_names: &DataFile) -> Result<Runners, DataError> {
     let mut all = Runners::default();
