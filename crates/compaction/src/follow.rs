@@ -72,7 +72,7 @@ impl Eyes<'_> {
         };
         if let SnapshotWriter::Lost { through } = writer {
             *self.last = through.0.max(*self.last);
-            self.ledger.take_over(&snapshot);
+            self.ledger.restore(&snapshot);
         }
         let beside = typed_beside(message, Ordinal(*self.last));
         Seen::Snapshot(Box::new(TakenOver { snapshot, writer, beside }))

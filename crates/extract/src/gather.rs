@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use longhaul_conversation::{Body, Origin, ToolCall};
 use longhaul_directives::AnnotatedPart;
-use longhaul_ledger::programs_of;
+use longhaul_shell::parse_script;
 use longhaul_text::Unit;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -233,13 +233,13 @@ fn each_command(script: &str, found: &mut impl FnMut(String)) {
     if script.len() > LONGEST_SCRIPT {
         return;
     }
-    for words in programs_of(script) {
-        if let [program, word, ..] = words.as_slice()
-            && program != "cd"
-            && is_plain(program)
-            && is_plain(word)
+    for command in parse_script(script).programs() {
+        if let [program, word, ..] = command.bare()
+            && program.text != "cd"
+            && is_plain(&program.text)
+            && is_plain(&word.text)
         {
-            found(format!("{program} {word}"));
+            found(format!("{} {}", program.text, word.text));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Prints the ledgers of session files: `cargo run -p longhaul-context --example ledger -- [--json] [--budget N] FILE...`
+//! Prints the ledgers of session files: `cargo run -p longhaul-ledger --example ledger -- [--json] [--budget N] FILE...`
 
 use std::error::Error;
 use std::fs::File;

@@ -1,31 +1,33 @@
-//! Reads a tool call: what it is about to do.
+//! Reads a tool call: its effect, before its result is known.
 
 use longhaul_conversation::ToolCall;
 use serde_json::Value;
 
-use super::effect::{Act, Effect, replaced, written};
-use super::entries::{FileChange, LineRange};
+use super::arguments::{argument_id, content_in, get, is_true, patch_in, path_in, range_in, text_argument};
+use super::effect::{FileEffect, FileOperation, replaced, written};
+use super::entries::FileChange;
+use super::fields::Field;
 use super::patch::read_patch;
 use super::paths::{file_name, join};
-use super::shell::{Script, read_script};
-use super::vocabulary::{COMMAND, Does, PATCH, PATH, PATHS, find_tool, has_lasting_shell};
+use super::shell::{ScriptEffects, read_script};
+use super::tools::{ToolAction, find_tool, has_lasting_shell};
 
-/// What a call is about to do.
+/// A tool call, by its effect.
 #[derive(Debug)]
-pub(super) enum Doing {
+pub(super) enum ParsedCall {
     /// It does these things to files.
-    Files(Vec<Effect>),
+    Files(Vec<FileEffect>),
     /// It runs a command.
     Shell {
         command: String,
-        script: Script,
-        /// Whether the shell stays where the script leaves it.
+        script: ScriptEffects,
+        /// True if the shell stays where the script leaves it.
         lasts: bool,
-        /// Whether the call asks for it to go on by itself.
+        /// True if the call asks for it to run in the background.
         in_background: bool,
     },
     /// It keeps the plan.
-    Plan(Does),
+    Plan(ToolAction),
     /// It starts a sub-agent.
     Agent { text: String, in_background: bool },
     /// It asks how a job stands.
@@ -36,120 +38,127 @@ pub(super) enum Doing {
     Nothing,
 }
 
-/// Where calls are made: the shell's directory and the file that is open.
-pub(super) struct Surroundings<'a> {
+/// The context of a call: the shell's directory and the file that is open.
+pub(super) struct CallContext<'a> {
     pub(super) directory: &'a str,
     pub(super) open_file: Option<&'a str>,
 }
 
 /// Reads a call by the tool's name, or by its arguments where the name is unknown.
-pub(super) fn read_call(call: &ToolCall, around: &Surroundings<'_>) -> Doing {
+pub(super) fn parse_call(call: &ToolCall, around: &CallContext<'_>) -> ParsedCall {
     let args = &call.args;
     let Some(tool) = find_tool(&call.name) else { return by_arguments(call, around) };
-    let argument = || text_argument(args, tool.argument);
-    let files = |effect: Option<Effect>| Doing::Files(effect.into_iter().collect());
-    match tool.does {
-        Does::Read => files(path_in(args).map(|path| Effect::read(path, range_in(args)))),
-        Does::ReadMany => Doing::Files(read_many(args)),
-        Does::Write => files(path_in(args).map(|path| Effect::write(path, content_in(args)))),
-        Does::Create => files(path_in(args).map(|path| created(path, content_in(args)))),
-        Does::Edit if path_in(args).is_none() && patch_in(args).is_some() => {
-            Doing::Files(read_patch(patch_in(args).unwrap_or_default()))
+    let files = |effect: Option<FileEffect>| ParsedCall::Files(effect.into_iter().collect());
+    match tool {
+        ToolAction::Read => files(path_in(args).map(|path| FileEffect::read(path, range_in(args)))),
+        ToolAction::ReadMany => ParsedCall::Files(read_many(args)),
+        ToolAction::Write => files(path_in(args).map(|path| FileEffect::write(path, content_in(args)))),
+        ToolAction::Create => files(path_in(args).map(|path| created(path, content_in(args)))),
+        ToolAction::Edit if path_in(args).is_none() && patch_in(args).is_some() => {
+            ParsedCall::Files(read_patch(patch_in(args).unwrap_or_default()))
         }
-        Does::Edit => {
+        ToolAction::Edit => {
             // An editor that has a file open is not told which.
             let path = path_in(args).or_else(|| around.open_file.map(str::to_string));
-            files(path.map(|path| Effect::new(path, Act::Edit { change: change_in(args) })))
+            files(path.map(|path| FileEffect::new(path, FileOperation::Edit { change: change_in(args) })))
         }
-        Does::Delete => files(path_in(args).map(|path| Effect::new(path, Act::Delete))),
-        Does::Move => {
-            let to = text_argument(args, &["destination", "new_path", "to", "target"]).and_then(file_name);
-            files(path_in(args).zip(to).map(|(path, to)| Effect::new(path, Act::Move { to: to.to_string() })))
+        ToolAction::Delete => files(path_in(args).map(|path| FileEffect::new(path, FileOperation::Delete))),
+        ToolAction::Move => {
+            let to = text_argument(args, Field::Destination).and_then(file_name);
+            files(
+                path_in(args)
+                    .zip(to)
+                    .map(|(path, to)| FileEffect::new(path, FileOperation::Move { to: to.to_string() })),
+            )
         }
-        Does::Patch => {
-            let patch =
-                argument().or(args.as_str()).or_else(|| command_in(args).and_then(|words| words.last_text()));
-            Doing::Files(read_patch(patch.unwrap_or_default()))
+        ToolAction::Patch => {
+            let patch = text_argument(args, Field::Patch)
+                .or(args.as_str())
+                .or_else(|| command_in(args).and_then(|words| words.last_text()));
+            ParsedCall::Files(read_patch(patch.unwrap_or_default()))
         }
-        Does::Editor => files(editor(args)),
-        Does::Shell | Does::LastingShell => shell(call, around, has_lasting_shell(&call.name, tool.does)),
-        Does::Plan | Does::AddStep | Does::UpdateStep => Doing::Plan(tool.does),
-        Does::Agent => Doing::Agent {
-            text: argument().unwrap_or(&call.name).to_string(),
+        ToolAction::Editor => files(editor(args)),
+        ToolAction::Shell | ToolAction::LastingShell => {
+            shell(call, around, has_lasting_shell(&call.name, tool))
+        }
+        ToolAction::Plan | ToolAction::AddStep | ToolAction::UpdateStep => ParsedCall::Plan(tool),
+        ToolAction::Agent => ParsedCall::Agent {
+            text: text_argument(args, Field::Task).unwrap_or(&call.name).to_string(),
             in_background: is_true(args, "run_in_background"),
         },
-        Does::AskJob => argument_id(args, tool.argument).map_or(Doing::Nothing, Doing::AskJob),
-        Does::StopJob => argument_id(args, tool.argument).map_or(Doing::Nothing, Doing::StopJob),
-        Does::Look | Does::Nothing => Doing::Nothing,
+        ToolAction::JobStatus => {
+            argument_id(args, Field::Job).map_or(ParsedCall::Nothing, ParsedCall::AskJob)
+        }
+        ToolAction::StopJob => argument_id(args, Field::Job).map_or(ParsedCall::Nothing, ParsedCall::StopJob),
+        ToolAction::Look | ToolAction::Nothing => ParsedCall::Nothing,
     }
 }
 
 /// A tool that nobody knows: what it is given tells what it does.
-fn by_arguments(call: &ToolCall, around: &Surroundings<'_>) -> Doing {
+fn by_arguments(call: &ToolCall, around: &CallContext<'_>) -> ParsedCall {
     let args = &call.args;
     let name = call.name.to_ascii_lowercase();
     let named = |words: &[&str]| words.iter().any(|word| name.contains(word));
     if let Some(patch) = patch_in(args) {
-        return Doing::Files(read_patch(patch));
+        return ParsedCall::Files(read_patch(patch));
     }
     let Some(path) = path_in(args) else {
         let is_shell = named(&["shell", "bash", "exec", "command", "terminal", "run"]);
         return if is_shell && command_in(args).is_some() {
             shell(call, around, false)
         } else {
-            Doing::Nothing
+            ParsedCall::Nothing
         };
     };
     let effect = if changes_text(args) {
-        Effect::new(path, Act::Edit { change: change_in(args) })
+        FileEffect::new(path, FileOperation::Edit { change: change_in(args) })
     } else if let Some(content) = content_in(args) {
-        Effect::write(path, Some(content))
+        FileEffect::write(path, Some(content))
     } else if named(&["delete", "remove"]) {
-        Effect::new(path, Act::Delete)
+        FileEffect::new(path, FileOperation::Delete)
     } else if named(&["read", "view", "open", "get_file", "cat"]) {
-        Effect::read(path, range_in(args))
+        FileEffect::read(path, range_in(args))
     } else {
-        return Doing::Nothing;
+        return ParsedCall::Nothing;
     };
-    Doing::Files(vec![effect])
+    ParsedCall::Files(vec![effect])
 }
 
-fn shell(call: &ToolCall, around: &Surroundings<'_>, lasts: bool) -> Doing {
-    let Some(command) = command_in(&call.args) else { return Doing::Nothing };
-    let own = text_argument(&call.args, &["workdir", "directory", "dir_path", "cwd", "working_directory"]);
+fn shell(call: &ToolCall, around: &CallContext<'_>, lasts: bool) -> ParsedCall {
+    let Some(command) = command_in(&call.args) else { return ParsedCall::Nothing };
+    let own = text_argument(&call.args, Field::Directory);
     let start = own
         .filter(|directory| !directory.is_empty())
         .map_or_else(|| around.directory.to_string(), |directory| join(around.directory, directory));
     let script = read_script(&command.script(), &start, around.open_file);
-    let in_background =
-        ["run_in_background", "is_background", "background"].iter().any(|key| is_true(&call.args, key));
-    Doing::Shell { command: command.shown(), script, lasts, in_background }
+    let in_background = Field::Background.names().iter().any(|key| is_true(&call.args, key));
+    ParsedCall::Shell { command: command.shown(), script, lasts, in_background }
 }
 
 /// A command as calls give it: a script, the words of a program, or several scripts.
-enum Command<'a> {
+enum CommandArgument<'a> {
     Script(&'a str),
     Words(Vec<&'a str>),
     Scripts(Vec<&'a str>),
 }
 
-fn command_in(args: &Value) -> Option<Command<'_>> {
-    let (key, value) = COMMAND.iter().find_map(|key| Some((*key, get(args, key)?)))?;
+fn command_in(args: &Value) -> Option<CommandArgument<'_>> {
+    let (key, value) = Field::Command.names().iter().find_map(|key| Some((*key, get(args, key)?)))?;
     match value {
-        Value::String(script) => Some(Command::Script(script)),
+        Value::String(script) => Some(CommandArgument::Script(script)),
         Value::Array(items) => {
             let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
             (!words.is_empty()).then_some(if key == "commands" {
-                Command::Scripts(words)
+                CommandArgument::Scripts(words)
             } else {
-                Command::Words(words)
+                CommandArgument::Words(words)
             })
         }
         _ => None,
     }
 }
 
-impl<'a> Command<'a> {
+impl<'a> CommandArgument<'a> {
     /// As one script.
     fn script(&self) -> String {
         match self {
@@ -188,57 +197,45 @@ impl<'a> Command<'a> {
 }
 
 /// The editor that views, makes and changes files as its `command` says; without one, its arguments tell.
-fn editor(args: &Value) -> Option<Effect> {
+fn editor(args: &Value) -> Option<FileEffect> {
     let path = path_in(args)?;
-    let effect = match text_argument(args, &["command"]).unwrap_or_default() {
-        "view" => Effect::read(path, range_in(args)),
-        "create" | "write" => Effect::write(path, content_in(args)),
-        "undo_edit" => {
-            Effect::new(path, Act::Edit { change: FileChange { edits: 1, ..FileChange::default() } })
-        }
-        _ if changes_text(args) => Effect::new(path, Act::Edit { change: change_in(args) }),
-        _ if content_in(args).is_some() => Effect::write(path, content_in(args)),
-        _ => Effect::read(path, range_in(args)),
+    let effect = match get(args, "command").and_then(Value::as_str).unwrap_or_default() {
+        "view" => FileEffect::read(path, range_in(args)),
+        "create" | "write" => FileEffect::write(path, content_in(args)),
+        "undo_edit" => FileEffect::new(
+            path,
+            FileOperation::Edit { change: FileChange { edits: 1, ..FileChange::default() } },
+        ),
+        _ if changes_text(args) => FileEffect::new(path, FileOperation::Edit { change: change_in(args) }),
+        _ if content_in(args).is_some() => FileEffect::write(path, content_in(args)),
+        _ => FileEffect::read(path, range_in(args)),
     };
     Some(effect)
 }
 
-fn created(path: String, content: Option<&str>) -> Effect {
-    Effect::new(path, Act::Create { change: written(content), hash: None })
+fn created(path: String, content: Option<&str>) -> FileEffect {
+    FileEffect::new(path, FileOperation::Create { change: written(content), hash: None })
 }
 
-fn read_many(args: &Value) -> Vec<Effect> {
-    let Some(Value::Array(items)) = PATHS.iter().find_map(|key| get(args, key)) else { return Vec::new() };
+fn read_many(args: &Value) -> Vec<FileEffect> {
+    let Some(Value::Array(items)) = Field::Paths.names().iter().find_map(|key| get(args, key)) else {
+        return Vec::new();
+    };
     let read = items.iter().take(64).filter_map(|item| match item {
-        Value::String(path) => file_name(path).map(|path| Effect::read(path, None)),
-        item => path_in(item).map(|path| Effect::read(path, range_in(item))),
+        Value::String(path) => file_name(path).map(|path| FileEffect::read(path, None)),
+        item => path_in(item).map(|path| FileEffect::read(path, range_in(item))),
     });
     read.collect()
 }
 
-const OLD: &[&str] = &["old_string", "old_str", "oldText", "old_text", "search", "old_content", "oldString"];
-const NEW: &[&str] = &[
-    "new_string",
-    "new_str",
-    "newText",
-    "new_text",
-    "replace",
-    "replacement_text",
-    "new_content",
-    "new_source",
-    "text",
-    "newString",
-    "content",
-];
-
 fn changes_text(args: &Value) -> bool {
-    OLD.iter().any(|key| get(args, key).is_some())
+    Field::Old.names().iter().any(|key| get(args, key).is_some())
         || ["new_string", "new_str", "newText", "new_text", "edits"]
             .iter()
             .any(|key| get(args, key).is_some())
 }
 
-/// How much an edit changes: one replacement, a list of them, or blocks of searches and replacements.
+/// The size of an edit: one replacement, a list of them, or blocks of searches and replacements.
 fn change_in(args: &Value) -> FileChange {
     if let Some(Value::Array(edits)) = get(args, "edits") {
         return edits.iter().map(change_in).fold(FileChange::default(), |mut sum, change| {
@@ -249,11 +246,11 @@ fn change_in(args: &Value) -> FileChange {
             sum
         });
     }
-    if let Some(blocks) = text_argument(args, &["diff"]) {
+    if let Some(blocks) = get(args, "diff").and_then(Value::as_str) {
         return blocks_change(blocks);
     }
-    let old = text_argument(args, OLD).unwrap_or_default();
-    let new = text_argument(args, NEW).unwrap_or_default();
+    let old = text_argument(args, Field::Old).unwrap_or_default();
+    let new = text_argument(args, Field::New).unwrap_or_default();
     let mut change = replaced(old, new);
     let lines = |key: &str| get(args, key).and_then(Value::as_u64);
     if let (Some(first), Some(last)) = (lines("start_line"), lines("end_line")) {
@@ -290,69 +287,4 @@ fn blocks_change(blocks: &str) -> FileChange {
     }
     sum.edits = sum.edits.max(1);
     sum
-}
-
-/// A field of an object. Where there are few, looking at each is faster than hashing the key.
-pub(crate) fn get<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
-    match value {
-        Value::Object(fields) if fields.len() <= 12 => {
-            fields.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
-        }
-        value => value.get(key),
-    }
-}
-
-fn text_argument<'a>(args: &'a Value, keys: &[&str]) -> Option<&'a str> {
-    keys.iter().find_map(|key| get(args, key)?.as_str())
-}
-
-/// An id may be a text or a number.
-fn argument_id(args: &Value, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| match get(args, key)? {
-        Value::String(id) => Some(id.clone()),
-        Value::Number(id) => Some(id.to_string()),
-        _ => None,
-    })
-}
-
-fn is_true(args: &Value, key: &str) -> bool {
-    get(args, key).is_some_and(|value| value == &Value::Bool(true) || value.as_str() == Some("true"))
-}
-
-fn path_in(args: &Value) -> Option<String> {
-    text_argument(args, PATH).and_then(file_name).map(str::to_string)
-}
-
-fn content_in(args: &Value) -> Option<&str> {
-    text_argument(args, &["content", "file_text", "contents", "text", "new_content", "file_content"])
-}
-
-fn patch_in(args: &Value) -> Option<&str> {
-    text_argument(args, PATCH).filter(|text| text.trim_start().starts_with("*** Begin Patch"))
-}
-
-/// The lines that a reading asks for.
-fn range_in(args: &Value) -> Option<LineRange> {
-    let number = |keys: &[&str]| {
-        keys.iter().find_map(|key| {
-            let value = get(args, key)?;
-            value.as_i64().or_else(|| value.as_str()?.parse().ok())
-        })
-    };
-    let line = |number: i64| u32::try_from(number).ok();
-    if let Some([first, last]) = get(args, "view_range").and_then(Value::as_array).map(Vec::as_slice) {
-        let last = last.as_i64().filter(|last| *last > 0).and_then(line);
-        return Some(LineRange { first: first.as_i64().and_then(line)?.max(1), last });
-    }
-    let first = number(&["start_line", "offset", "startLine", "line_start", "start"]);
-    let end = number(&["end_line", "endLine", "line_end", "end"]).filter(|end| *end > 0);
-    let limit = number(&["limit", "max_lines"]);
-    if first.is_none_or(|first| first <= 1) && end.is_none() && limit.is_none() {
-        return None;
-    }
-    let first = first.and_then(line).unwrap_or(1).max(1);
-    let last = end
-        .and_then(line)
-        .or_else(|| limit.and_then(line).map(|limit| first.saturating_add(limit.saturating_sub(1))));
-    Some(LineRange { first, last })
 }

@@ -1,4 +1,4 @@
-//! Takes the colours off outputs.
+//! Removes colours from outputs.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// What stands behind the escape sequence whose first byte stands before `text`; it ends with its line at the latest.
+/// The text behind the escape sequence whose first byte stands before `text`; it ends with its line at the latest.
 fn without_escape(text: &str) -> &str {
     if text.starts_with('[') {
         let last = text.bytes().position(|byte| byte == b'\n' || byte.is_ascii_alphabetic());

@@ -8,35 +8,36 @@ use longhaul_text::AnyOf;
 use serde::{Deserialize, Serialize};
 
 use super::colours::plain;
-use super::effect::{Act, Effect};
+use super::effect::{FileEffect, FileOperation};
 use super::entries::{CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, JobKind, RunEntry, WorkOutcome};
 use super::errors::find_errors;
 use super::jobs::background_handle;
-use super::outcome::Answer;
+use super::outcome::ParsedResult;
 use super::paths::is_absolute;
-use super::results::{Results, read_results};
-use super::shell::Script;
-use super::{LONGEST_TEXT, Ledger, cut, tail};
+use super::results::{RunResults, read_results};
+use super::shell::ScriptEffects;
+use crate::excerpts::{cut, tail};
+use crate::ledger::{Ledger, MAX_TEXT_CHARS};
 
 /// A command that waits for its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct OpenCommand {
+pub(super) struct PendingCommand {
     /// Its place among the commands.
     command: usize,
-    effects: Vec<Effect>,
+    effects: Vec<FileEffect>,
     early_effects: usize,
     runner: Option<String>,
-    /// Where it leaves a shell that stays.
+    /// The directory in which it leaves a shell that stays.
     leaves: Option<String>,
     commit: Option<String>,
     in_background: bool,
     hides_exit: bool,
     is_filtered: bool,
-    /// Whether it only asks where the shell stands.
+    /// True if it only asks for the working directory.
     asks_directory: bool,
 }
 
-impl OpenCommand {
+impl PendingCommand {
     /// The folder below the project that the command goes to, if it goes to one.
     pub(super) fn goes_to(&self) -> Option<&str> {
         self.leaves.as_deref().filter(|directory| !directory.is_empty() && !is_absolute(directory))
@@ -44,17 +45,17 @@ impl OpenCommand {
 }
 
 impl Ledger {
-    /// A command is about to run.
-    pub(super) fn command_called(
+    /// Records a command that is about to run.
+    pub(super) fn start_command(
         &mut self,
         command: &str,
-        script: Script,
+        script: ScriptEffects,
         lasts: bool,
         in_background: bool,
         at: Ordinal,
-    ) -> OpenCommand {
+    ) -> PendingCommand {
         self.commands.push(CommandEntry {
-            text: cut(command, LONGEST_TEXT),
+            text: cut(command, MAX_TEXT_CHARS),
             purpose: script.purpose,
             outcome: WorkOutcome::Running,
             exit_code: None,
@@ -70,7 +71,7 @@ impl Ledger {
             let first = command.trim_start()[3..].split([' ', ';', '&', '\n']).next().unwrap_or_default();
             self.learn_root(first);
         }
-        OpenCommand {
+        PendingCommand {
             command: self.commands.len() - 1,
             effects: script.effects,
             early_effects: script.early_effects,
@@ -84,8 +85,8 @@ impl Ledger {
         }
     }
 
-    /// A command has answered.
-    pub(super) fn command_answered(&mut self, open: &OpenCommand, answer: &Answer<'_>, at: Ordinal) {
+    /// Records the result of a command.
+    pub(super) fn finish_command(&mut self, open: &PendingCommand, answer: &ParsedResult<'_>, at: Ordinal) {
         self.tells_failures |=
             answer.exit_code.is_some() || matches!(answer.outcome, WorkOutcome::Failed | WorkOutcome::Passed);
         let Some(command) = self.commands.get(open.command) else { return };
@@ -96,7 +97,7 @@ impl Ledger {
         }
         if handle.is_some() || open.in_background && answer.outcome != WorkOutcome::Failed {
             self.settle(open, answer, WorkOutcome::Running);
-            self.job_started(JobKind::Command, &text, handle, at);
+            self.start_job(JobKind::Command, &text, handle, at);
             return self.apply_effects(&open.effects, &answer.text, at);
         }
         // What was only looked at tells of other runs.
@@ -115,7 +116,7 @@ impl Ledger {
         if is_run {
             let runner = open.runner.clone().unwrap_or_else(|| "tests".to_string());
             let purpose = if purpose >= CommandPurpose::Check { purpose } else { CommandPurpose::Test };
-            let Results { passed, failed, skipped, failing, .. } = results;
+            let RunResults { passed, failed, skipped, failing, .. } = results;
             self.runs.push(RunEntry {
                 runner,
                 purpose,
@@ -129,7 +130,7 @@ impl Ledger {
             });
         }
         if outcome == WorkOutcome::Passed {
-            self.settle_failures(open.command, at);
+            self.mark_fixed(open.command, at);
         }
         for error in errors {
             let file = error.file.map(|file| self.key(&file));
@@ -146,8 +147,14 @@ impl Ledger {
         self.note_effects(open, outcome, answer, at);
     }
 
-    /// How a command went: its own summary knows best, then its exit code if that is its own.
-    fn judge(&self, open: &OpenCommand, answer: &Answer<'_>, is_run: bool, results: &Results) -> WorkOutcome {
+    /// The outcome of a command: its own summary decides, then its exit code if that is its own.
+    fn judge(
+        &self,
+        open: &PendingCommand,
+        answer: &ParsedResult<'_>,
+        is_run: bool,
+        results: &RunResults,
+    ) -> WorkOutcome {
         let verdict = results.verdict.filter(|_| is_run);
         match (verdict, answer.outcome) {
             (Some(false), _) | (_, WorkOutcome::Failed) => WorkOutcome::Failed,
@@ -164,7 +171,7 @@ impl Ledger {
         }
     }
 
-    fn settle(&mut self, open: &OpenCommand, answer: &Answer<'_>, outcome: WorkOutcome) {
+    fn settle(&mut self, open: &PendingCommand, answer: &ParsedResult<'_>, outcome: WorkOutcome) {
         if let Some(command) = self.commands.get_mut(open.command) {
             command.outcome = outcome;
             command.exit_code = answer.exit_code;
@@ -172,11 +179,11 @@ impl Ledger {
         }
     }
 
-    /// A command that passes settles what it, or a narrower run of the same, met before.
-    fn settle_failures(&mut self, passed: usize, at: Ordinal) {
+    /// Marks as fixed what a command that passes, or a narrower run of the same, met before.
+    fn mark_fixed(&mut self, passed: usize, at: Ordinal) {
         let (before, rest) = self.commands.split_at_mut(passed);
         let Some(passed) = rest.first() else { return };
-        let recent = before.len().saturating_sub(LOOKED_BACK);
+        let recent = before.len().saturating_sub(LOOK_BACK);
         let is_open =
             |command: &CommandEntry| command.outcome == WorkOutcome::Failed && command.fixed.is_none();
         // Most of the time nothing is left to be settled.
@@ -198,14 +205,14 @@ impl Ledger {
         if settled.is_empty() {
             return;
         }
-        for error in self.errors.iter_mut().rev().take(LOOKED_BACK).filter(|error| error.fixed.is_none()) {
+        for error in self.errors.iter_mut().rev().take(LOOK_BACK).filter(|error| error.fixed.is_none()) {
             if settled.contains(&error.source.as_str()) {
                 error.fixed = Some(at);
             }
         }
     }
 
-    fn note_commit(&mut self, open: &OpenCommand, outcome: WorkOutcome, output: &str, at: Ordinal) {
+    fn note_commit(&mut self, open: &PendingCommand, outcome: WorkOutcome, output: &str, at: Ordinal) {
         let Some(message) = &open.commit else { return };
         let hash = output.lines().find_map(commit_hash);
         if hash.is_some() || outcome == WorkOutcome::Passed {
@@ -213,7 +220,13 @@ impl Ledger {
         }
     }
 
-    fn note_effects(&mut self, open: &OpenCommand, outcome: WorkOutcome, answer: &Answer<'_>, at: Ordinal) {
+    fn note_effects(
+        &mut self,
+        open: &PendingCommand,
+        outcome: WorkOutcome,
+        answer: &ParsedResult<'_>,
+        at: Ordinal,
+    ) {
         if open.asks_directory
             && let Some(directory) = answer.text.lines().next().filter(|line| line.starts_with('/'))
         {
@@ -224,7 +237,7 @@ impl Ledger {
             _ => &open.effects[..],
         };
         // A lone reading that fails has read nothing.
-        let is_lone_read = matches!(surely, [Effect { act: Act::Read { .. }, .. }]);
+        let is_lone_read = matches!(surely, [FileEffect { act: FileOperation::Read { .. }, .. }]);
         if outcome != WorkOutcome::Failed || !is_lone_read {
             self.apply_effects(surely, &answer.text, at);
         }
@@ -240,7 +253,7 @@ impl Ledger {
         }
     }
 
-    fn apply_effects(&mut self, effects: &[Effect], output: &str, at: Ordinal) {
+    fn apply_effects(&mut self, effects: &[FileEffect], output: &str, at: Ordinal) {
         if effects.is_empty() {
             return;
         }
@@ -263,8 +276,8 @@ impl Ledger {
     }
 }
 
-/// How many entries are looked back over for what a later run settles.
-const LOOKED_BACK: usize = 256;
+/// The number of entries among which a run that passes looks for failures that it fixes.
+const LOOK_BACK: usize = 256;
 
 /// The words of a command that say what it runs: without a leading `cd`, redirects and what only shortens its output.
 /// Of commits, pushes and the like only the act counts: the next one is another try.
@@ -290,12 +303,12 @@ pub(super) fn key_words(command: &str) -> Vec<&str> {
     command[..end].split_whitespace().filter(says_nothing).collect()
 }
 
-/// Whether a command runs at least what another one ran: it names nothing that the other does not.
+/// True if a command runs at least what another one ran: it names nothing that the other does not.
 fn is_broader(words: &[&str], other: &[&str]) -> bool {
     !words.is_empty() && words.first() == other.first() && words.iter().all(|word| other.contains(word))
 }
 
-/// Whether a command runs a task of the project's, and all of it.
+/// True if a command runs a task of the project's, and all of it.
 fn is_task(words: &[&str]) -> bool {
     matches!(words, ["mise" | "make" | "just" | "task" | "npm" | "pnpm" | "yarn" | "bun", rest @ ..] if rest.len() <= 2)
 }

@@ -1,21 +1,21 @@
-//! What a call does to a file, whichever tool or command does it.
+//! The effect of a call on a file, whichever tool or command has it.
 
 use serde::{Deserialize, Serialize};
 
 use super::entries::{FileChange, LineRange};
 use super::symbols::symbols_in;
 
-/// One thing done to one file.
+/// One operation on one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Effect {
+pub(super) struct FileEffect {
     /// The file, as seen from the project.
     pub(super) path: String,
-    pub(super) act: Act,
+    pub(super) act: FileOperation,
 }
 
-/// What is done to a file.
+/// An operation on a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Act {
+pub(super) enum FileOperation {
     /// It is read; no range means as much as the tool gives.
     Read { range: Option<LineRange> },
     /// Its whole content is given.
@@ -34,24 +34,24 @@ pub(super) enum Act {
     Restore,
 }
 
-impl Effect {
-    pub(crate) fn new(path: impl Into<String>, act: Act) -> Self {
+impl FileEffect {
+    pub(crate) fn new(path: impl Into<String>, act: FileOperation) -> Self {
         Self { path: path.into(), act }
     }
 
     /// A reading of some lines, or of all that the tool gives.
     pub(super) fn read(path: impl Into<String>, range: Option<LineRange>) -> Self {
-        Self::new(path, Act::Read { range })
+        Self::new(path, FileOperation::Read { range })
     }
 
     /// A writing of this whole text.
     pub(super) fn write(path: impl Into<String>, text: Option<&str>) -> Self {
-        Self::new(path, Act::Write { change: written(text), hash: text.map(hash_text) })
+        Self::new(path, FileOperation::Write { change: written(text), hash: text.map(hash_text) })
     }
 
     /// A replacement of one text by another.
     pub(super) fn replace(path: impl Into<String>, old: &str, new: &str) -> Self {
-        Self::new(path, Act::Edit { change: replaced(old, new) })
+        Self::new(path, FileOperation::Edit { change: replaced(old, new) })
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn replaced(old: &str, new: &str) -> FileChange {
     }
 }
 
-/// How many lines a text has.
+/// The number of lines of a text.
 pub(crate) fn lines(text: &str) -> u32 {
     count(text.lines().count())
 }

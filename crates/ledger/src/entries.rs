@@ -1,4 +1,4 @@
-//! What the ledger holds, one kind of entry for each kind of work.
+//! The entries of the ledger, one kind for each kind of work.
 
 use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 pub struct FileEntry {
     /// The path as it was first written.
     pub path: String,
-    /// What became of the file; the last action decides.
+    /// The state of the file; the last action decides.
     pub state: FileState,
     /// The message that touched it first.
     pub first: Ordinal,
     /// The message that touched it last.
     pub last: Ordinal,
-    /// Whether it was there before the work touched it.
+    /// True if it was there before the work touched it.
     pub existed: bool,
-    /// What of it was read.
+    /// The parts that were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<FileRead>,
-    /// How it was changed.
+    /// The size of its changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<FileChange>,
     /// A hash of the content when it was last read or written whole.
@@ -27,7 +27,7 @@ pub struct FileEntry {
     pub hash: Option<String>,
 }
 
-/// What became of a file.
+/// The state of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
@@ -43,20 +43,20 @@ pub enum FileState {
     Deleted,
     /// Moved to another path.
     Moved {
-        /// Where it is now.
+        /// The new path.
         to: String,
     },
 }
 
-/// What of a file was read.
+/// The parts of a file that were read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRead {
-    /// Whether the whole file was read at once.
+    /// True if the whole file was read at once.
     pub whole: bool,
     /// The parts that were read, joined where they touch, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<LineRange>,
-    /// How often it was read.
+    /// The number of times it was read.
     pub times: u32,
     /// The message that read it last.
     pub last: Ordinal,
@@ -71,10 +71,10 @@ pub struct LineRange {
     pub last: Option<u32>,
 }
 
-/// How much of a file was changed, as far as the calls tell.
+/// The size of the changes to a file, as far as the calls tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// How many edits.
+    /// The number of edits.
     pub edits: u32,
     /// Lines they put in.
     pub added: u32,
@@ -93,14 +93,14 @@ pub struct FileChange {
 pub struct CommandEntry {
     /// The command, cut where it is long.
     pub text: String,
-    /// What it was for.
+    /// The purpose.
     pub purpose: CommandPurpose,
-    /// How it went.
+    /// The outcome.
     pub outcome: WorkOutcome,
     /// Its exit code, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How long it took, where known.
+    /// The duration in milliseconds, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub millis: Option<u64>,
     /// The message that asked for it.
@@ -110,7 +110,7 @@ pub struct CommandEntry {
     pub fixed: Option<Ordinal>,
 }
 
-/// What a command was for.
+/// The purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandPurpose {
@@ -126,7 +126,7 @@ pub enum CommandPurpose {
     Test,
 }
 
-/// How something went.
+/// The outcome of a command, a run or a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkOutcome {
@@ -145,13 +145,13 @@ pub enum WorkOutcome {
 /// One run of tests, a build or a checker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEntry {
-    /// What ran, such as `cargo test`.
+    /// The program, such as `cargo test`.
     pub runner: String,
     /// Tests, build or check.
     pub purpose: CommandPurpose,
     /// The command, cut where it is long.
     pub command: String,
-    /// How it went.
+    /// The outcome.
     pub outcome: WorkOutcome,
     /// Tests that passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,17 +189,17 @@ pub struct ErrorEntry {
     pub fixed: Option<Ordinal>,
 }
 
-/// Work that goes on by itself: a command in the background, or a sub-agent.
+/// Work in the background: a command in the background, or a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobEntry {
-    /// What it is.
+    /// The kind of job.
     pub kind: JobKind,
-    /// What it does.
+    /// The command, or the task of the sub-agent.
     pub text: String,
     /// The id by which it is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// How it stands.
+    /// The outcome so far.
     pub outcome: WorkOutcome,
     /// The message that started it.
     pub at: Ordinal,
@@ -208,7 +208,7 @@ pub struct JobEntry {
     pub ended: Option<Ordinal>,
 }
 
-/// What a job is.
+/// The kind of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
@@ -243,16 +243,16 @@ pub struct TaskList {
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskStep {
-    /// What is to be done.
+    /// The task.
     pub text: String,
-    /// How it stands.
+    /// The status.
     pub status: StepStatus,
     /// The id by which the step is updated, where the tool gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
-/// How a step of a plan stands.
+/// The status of a step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
@@ -267,7 +267,7 @@ pub enum StepStatus {
 }
 
 impl FileState {
-    /// Whether the file is other than it was found.
+    /// True if the file is no longer as it was found.
     pub fn is_change(&self) -> bool {
         !matches!(self, Self::Read | Self::Restored)
     }
@@ -291,7 +291,7 @@ impl FileRead {
 
 /// The ranges with one more, joined where they touch. Past some number the nearest are joined too.
 fn joined(ranges: &[LineRange], more: LineRange) -> Vec<LineRange> {
-    const MOST: usize = 8;
+    const MAX_RANGES: usize = 8;
     let mut all: Vec<LineRange> = ranges.iter().copied().chain([more]).collect();
     all.sort();
     let mut joined: Vec<LineRange> = Vec::with_capacity(all.len());
@@ -303,9 +303,9 @@ fn joined(ranges: &[LineRange], more: LineRange) -> Vec<LineRange> {
             _ => joined.push(range),
         }
     }
-    while joined.len() > MOST {
+    while joined.len() > MAX_RANGES {
         let gap = |at: &usize| joined[at + 1].first.saturating_sub(joined[*at].last.unwrap_or(u32::MAX));
-        let nearest = (0..joined.len() - 1).min_by_key(gap).expect("there are more ranges than MOST");
+        let nearest = (0..joined.len() - 1).min_by_key(gap).expect("there are more ranges than MAX_RANGES");
         joined[nearest].last = joined[nearest + 1].last;
         joined.remove(nearest + 1);
     }
@@ -315,7 +315,7 @@ fn joined(ranges: &[LineRange], more: LineRange) -> Vec<LineRange> {
 impl FileChange {
     /// Adds one more change.
     pub fn add(&mut self, more: &FileChange, at: Ordinal) {
-        const MOST_SYMBOLS: usize = 8;
+        const MAX_SYMBOLS: usize = 8;
         self.edits = self.edits.saturating_add(more.edits);
         self.added = self.added.saturating_add(more.added);
         self.removed = self.removed.saturating_add(more.removed);
@@ -323,7 +323,7 @@ impl FileChange {
             self.symbols.retain(|known| known != symbol);
             self.symbols.push(symbol.clone());
         }
-        let surplus = self.symbols.len().saturating_sub(MOST_SYMBOLS);
+        let surplus = self.symbols.len().saturating_sub(MAX_SYMBOLS);
         self.symbols.drain(..surplus);
         self.last = Some(at);
     }

@@ -2,27 +2,51 @@
 
 use std::sync::LazyLock;
 
-use longhaul_text::AnyOf;
+use longhaul_text::{AnyOf, starts_with_any};
 
-use super::paths::file_name;
+use crate::data::{DataError, DataFile, loaded};
+use crate::paths::file_name;
 
 /// An error that an output tells of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundError {
     pub(super) name: Option<String>,
     pub(super) message: String,
     pub(super) file: Option<String>,
 }
 
-const MOST: usize = 4;
-const LONGEST: usize = 240;
+const MAX_ERRORS: usize = 4;
+const MAX_MESSAGE_CHARS: usize = 240;
 
-/// Looks for what stands in every line that [`find_errors`] makes something of. The search goes by the first four bytes,
-/// so the signs begin where code and prose seldom have the same.
+/// Beginnings of lines that tell of an error: `data/errors.txt`.
+#[derive(Default)]
+pub(crate) struct ErrorBeginnings {
+    errors: Vec<&'static str>,
+    /// Beginnings that tell nothing although they look like an error.
+    noise: Vec<&'static str>,
+}
+
+static BEGINNINGS: LazyLock<ErrorBeginnings> = LazyLock::new(|| loaded(parse(&FILE)));
+
+pub(crate) const FILE: DataFile = DataFile { name: "errors.txt", text: include_str!("../data/errors.txt") };
+
+pub(crate) fn parse(file: &DataFile) -> Result<ErrorBeginnings, DataError> {
+    let mut beginnings = ErrorBeginnings::default();
+    for line in file.lines() {
+        let line = line?;
+        match line.key {
+            "error" => beginnings.errors.push(line.value),
+            "noise" => beginnings.noise.push(line.value),
+            _ => return Err(line.unknown_key()),
+        }
+    }
+    Ok(beginnings)
+}
+
+/// Texts of which one at least stands in every line that [`find_errors`] makes something of.
 static SIGNS: LazyLock<AnyOf> = LazyLock::new(|| {
-    AnyOf::new(&[
+    let signs = [
         "ror: ",
-        "ERROR: ",
         "ror[",
         "or TS",
         "or [",
@@ -32,24 +56,21 @@ static SIGNS: LazyLock<AnyOf> = LazyLock::new(|| {
         "Traceback (",
         "File \"",
         "--> ",
-        "fatal: ",
-        "panic",
+        "panicked at ",
         "CONFLICT (",
         ".go:",
-        "npm ERR! ",
-        "npm error ",
-        ": *** ",
         ": command not found",
-    ])
+    ];
+    AnyOf::new(&signs.iter().chain(&BEGINNINGS.errors).copied().collect::<Vec<_>>())
 });
 
 /// The errors that an output without colours tells of, each once, the first few.
-pub(super) fn find_errors(output: &str) -> Vec<Found> {
+pub(super) fn find_errors(output: &str) -> Vec<FoundError> {
     find_in_lines(SIGNS.lines_in(output))
 }
 
-fn find_in_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+fn find_in_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<FoundError> {
+    let mut found: Vec<FoundError> = Vec::new();
     let mut in_traceback = false;
     let mut traceback_file = None;
     for line in lines {
@@ -77,7 +98,7 @@ fn find_in_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<Found> {
         let is_known = found.iter().any(|known| known.message == error.message);
         if !is_known {
             found.push(error);
-            if found.len() == MOST {
+            if found.len() == MAX_ERRORS {
                 break;
             }
         }
@@ -85,25 +106,12 @@ fn find_in_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<Found> {
     found
 }
 
-/// Lines in which npm only says where it failed.
-const NPM_NOISE: &[&str] = &[
-    "path ",
-    "workspace ",
-    "location ",
-    "command ",
-    "A complete log",
-    "in workspace",
-    "at location",
-    "Exit status",
-    "errno ",
-];
-
 /// The error that one line tells of.
-fn error_in(text: &str) -> Option<Found> {
+fn error_in(text: &str) -> Option<FoundError> {
     let found = |name: Option<&str>, message: &str, file: Option<&str>| {
-        Some(Found {
+        Some(FoundError {
             name: name.map(str::to_string),
-            message: super::cut(message.trim(), LONGEST),
+            message: crate::excerpts::cut(message.trim(), MAX_MESSAGE_CHARS),
             file: file.and_then(file_name).map(str::to_string),
         })
     };
@@ -136,14 +144,8 @@ fn error_in(text: &str) -> Option<Found> {
         let place = text.split("panicked at ").nth(1).map(|place| place.trim_end_matches(':'));
         return found(Some("panic"), text, place);
     }
-    const STARTS: &[&str] =
-        &["fatal: ", "panic: ", "error: ", "Error: ", "ERROR: ", "npm ERR! ", "npm error ", "make: *** "];
-    if let Some(start) = STARTS.iter().find(|start| text.starts_with(**start)) {
-        let rest = &text[start.len()..];
-        let says_nothing = rest.len() < 4
-            || text.starts_with("error: could not compile")
-            || text.starts_with("error: aborting due to")
-            || start.starts_with("npm") && NPM_NOISE.iter().any(|noise| rest.starts_with(noise));
+    if let Some(start) = BEGINNINGS.errors.iter().find(|start| text.starts_with(**start)) {
+        let says_nothing = text.len() - start.len() < 4 || starts_with_any(text, &BEGINNINGS.noise);
         let name = start.trim_end_matches([':', ' ']);
         let name = (!name.eq_ignore_ascii_case("error")).then_some(name);
         return if says_nothing { None } else { found(name, text, None) };

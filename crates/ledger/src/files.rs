@@ -1,23 +1,25 @@
-//! Keeps what became of each file.
+//! Keeps the state of each file.
 
 use std::sync::LazyLock;
 
 use longhaul_conversation::Ordinal;
 use longhaul_text::AnyOf;
 
-use super::effect::{Act, Effect, hash_text};
+use super::effect::{FileEffect, FileOperation, hash_text};
 use super::entries::{ErrorEntry, FileChange, FileEntry, FileRead, FileState, LineRange, WorkOutcome};
-use super::outcome::Answer;
+use super::outcome::ParsedResult;
 use super::patch::read_patch;
-use super::{LONGEST_TEXT, Ledger, cut, head, paths, tail};
+use crate::excerpts::{cut, head, tail};
+use crate::ledger::{Ledger, MAX_TEXT_CHARS};
+use crate::paths;
 
 impl Ledger {
-    /// A tool has answered that works on files.
-    pub(super) fn files_answered(
+    /// Records the result of a tool that works on files.
+    pub(super) fn finish_files(
         &mut self,
-        effects: &[Effect],
+        effects: &[FileEffect],
         tool: &str,
-        answer: &Answer<'_>,
+        answer: &ParsedResult<'_>,
         at: Ordinal,
     ) {
         match answer.outcome {
@@ -29,10 +31,10 @@ impl Ledger {
         let is_alone = effects.len() == 1;
         for effect in effects {
             match &effect.act {
-                Act::Read { .. } if is_listing(text) => {}
+                FileOperation::Read { .. } if is_listing(text) => {}
                 // An editor whose call tells nothing answers an edit with the difference it made.
-                Act::Read { .. } if is_difference(text) => self.difference(effect, text, at),
-                Act::Read { range } => {
+                FileOperation::Read { .. } if is_difference(text) => self.difference(effect, text, at),
+                FileOperation::Read { range } => {
                     let range = range.or_else(|| shown_range(text));
                     let hash = (range.is_none() && is_alone && !text.is_empty()).then(|| hash_text(text));
                     self.touch(&effect.path, at).read(range, hash, at);
@@ -43,20 +45,27 @@ impl Ledger {
         }
     }
 
-    fn difference(&mut self, effect: &Effect, text: &str, at: Ordinal) {
+    fn difference(&mut self, effect: &FileEffect, text: &str, at: Ordinal) {
         let is_new =
             text.lines().find(|line| line.starts_with("@@")).is_some_and(|line| line.starts_with("@@ -0,0"));
         for shown in read_patch(text) {
             let act = match shown.act {
-                Act::Edit { change } if is_new => Act::Write { change, hash: None },
+                FileOperation::Edit { change } if is_new => FileOperation::Write { change, hash: None },
                 act => act,
             };
-            self.apply(&Effect::new(effect.path.clone(), act), None, at);
+            self.apply(&FileEffect::new(effect.path.clone(), act), None, at);
         }
     }
 
-    fn file_tool_failed(&mut self, effects: &[Effect], tool: &str, answer: &Answer<'_>, at: Ordinal) {
-        let Some(effect) = effects.iter().find(|effect| !matches!(effect.act, Act::Read { .. })) else {
+    fn file_tool_failed(
+        &mut self,
+        effects: &[FileEffect],
+        tool: &str,
+        answer: &ParsedResult<'_>,
+        at: Ordinal,
+    ) {
+        let Some(effect) = effects.iter().find(|effect| !matches!(effect.act, FileOperation::Read { .. }))
+        else {
             return;
         };
         let text = answer.text.trim().trim_start_matches("<tool_use_error>");
@@ -69,7 +78,7 @@ impl Ledger {
         let line = text.lines().map(str::trim).find(|line| line.len() > 8).unwrap_or_default();
         self.errors.push(ErrorEntry {
             name: None,
-            message: cut(line.trim_end_matches("</tool_use_error>"), LONGEST_TEXT),
+            message: cut(line.trim_end_matches("</tool_use_error>"), MAX_TEXT_CHARS),
             file: Some(self.key(&effect.path)),
             source: tool.to_string(),
             at,
@@ -77,9 +86,9 @@ impl Ledger {
         });
     }
 
-    /// A change that works after all settles the failed tries before it.
-    fn file_tool_worked(&mut self, effect: &Effect, at: Ordinal) {
-        if matches!(effect.act, Act::Read { .. }) {
+    /// Marks failed tries as fixed by a change that works.
+    fn file_tool_worked(&mut self, effect: &FileEffect, at: Ordinal) {
+        if matches!(effect.act, FileOperation::Read { .. }) {
             return;
         }
         let key = self.key(&effect.path);
@@ -93,10 +102,10 @@ impl Ledger {
     }
 
     /// Applies one effect; `told` is the beginning of what the tool said of it.
-    pub(super) fn apply(&mut self, effect: &Effect, told: Option<&str>, at: Ordinal) {
+    pub(super) fn apply(&mut self, effect: &FileEffect, told: Option<&str>, at: Ordinal) {
         match &effect.act {
-            Act::Read { range } => self.touch(&effect.path, at).read(*range, None, at),
-            Act::Write { change, hash } => {
+            FileOperation::Read { range } => self.touch(&effect.path, at).read(*range, None, at),
+            FileOperation::Write { change, hash } => {
                 let file = self.touch(&effect.path, at);
                 match told.map(says_new) {
                     Some(Some(true)) if file.first == at => file.existed = false,
@@ -105,21 +114,23 @@ impl Ledger {
                 }
                 file.write(change, hash.clone(), at);
             }
-            Act::Create { change, hash } => self.touch(&effect.path, at).write(change, hash.clone(), at),
-            Act::Append { change } => {
+            FileOperation::Create { change, hash } => {
+                self.touch(&effect.path, at).write(change, hash.clone(), at);
+            }
+            FileOperation::Append { change } => {
                 let file = self.touch(&effect.path, at);
                 // Something is put behind a file that is there, or an empty file is made.
                 file.existed |= change.added > 0 && file.state == FileState::Read && file.change.is_none();
                 file.write(change, None, at);
             }
-            Act::Edit { change } => {
+            FileOperation::Edit { change } => {
                 let file = self.touch(&effect.path, at);
                 file.existed |= file.change.is_none() && file.state != FileState::Deleted;
                 file.write(change, None, at);
             }
-            Act::Delete => self.delete(&effect.path, at),
-            Act::Move { to } => self.rename(&effect.path, to, at),
-            Act::Restore => {
+            FileOperation::Delete => self.delete(&effect.path, at),
+            FileOperation::Move { to } => self.rename(&effect.path, to, at),
+            FileOperation::Restore => {
                 let key = self.key(&effect.path);
                 if let Some(file) = self.files.get_mut(&key).filter(|file| file.state.is_change()) {
                     file.state = FileState::Restored;
@@ -245,7 +256,7 @@ impl FileEntry {
     }
 }
 
-/// What a tool says about whether a file it wrote is new.
+/// True if a tool says that a file it wrote is new, false if it says that it is not.
 fn says_new(told: &str) -> Option<bool> {
     let has = |words: &[&str]| words.iter().any(|word| told.contains(word));
     if has(&["verwrote", "verwritten", "has been updated", "xisting file"]) {
@@ -275,7 +286,7 @@ fn is_difference(text: &str) -> bool {
     text.starts_with("--- ") && head(text, 2000).contains("\n+++ ") && head(text, 2000).contains("\n@@ ")
 }
 
-/// Looks for what tools say where they show a part of a file.
+/// Words of tools that show only a part of a file.
 static PARTS: LazyLock<AnyOf> = LazyLock::new(|| {
     AnyOf::new(&[
         "more lines above",

@@ -1,4 +1,4 @@
-//! Keeps track of what goes on by itself: background commands and sub-agents.
+//! Keeps track of background commands and sub-agents.
 
 use std::sync::LazyLock;
 
@@ -6,29 +6,30 @@ use longhaul_conversation::Ordinal;
 use longhaul_text::AnyOf;
 
 use super::entries::{JobEntry, JobKind, WorkOutcome};
-use super::outcome::Answer;
-use super::{LONGEST_TEXT, Ledger, cut, head, tail};
+use super::outcome::ParsedResult;
+use crate::excerpts::{cut, head, tail};
+use crate::ledger::{Ledger, MAX_TEXT_CHARS};
 
 impl Ledger {
-    /// A job starts; its place among the jobs is given back.
-    pub(super) fn job_started(
+    /// Records a job that starts, and returns its index.
+    pub(super) fn start_job(
         &mut self,
         kind: JobKind,
         text: &str,
         handle: Option<String>,
         at: Ordinal,
     ) -> usize {
-        let text = cut(text.trim(), LONGEST_TEXT);
+        let text = cut(text.trim(), MAX_TEXT_CHARS);
         self.jobs.push(JobEntry { kind, text, handle, outcome: WorkOutcome::Running, at, ended: None });
         self.jobs.len() - 1
     }
 
-    /// The call that started a sub-agent is answered: it has finished, or goes on by itself.
-    pub(super) fn agent_answered(
+    /// Records the result of the call that started a sub-agent: it has finished, or runs in the background.
+    pub(super) fn finish_agent(
         &mut self,
         job: usize,
         in_background: bool,
-        answer: &Answer<'_>,
+        answer: &ParsedResult<'_>,
         at: Ordinal,
     ) {
         let Some(job) = self.jobs.get_mut(job) else { return };
@@ -45,8 +46,8 @@ impl Ledger {
         };
     }
 
-    /// Someone asked how a job stands, or stopped it.
-    pub(super) fn job_answered(&mut self, handle: &str, stops: bool, answer: &Answer<'_>, at: Ordinal) {
+    /// Records the result of a call that asked for the state of a job, or stopped it.
+    pub(super) fn update_job(&mut self, handle: &str, stops: bool, answer: &ParsedResult<'_>, at: Ordinal) {
         let text = &answer.text;
         let is_gone = text.contains("No task found")
             || text.contains("No shell found")
@@ -76,11 +77,11 @@ impl Ledger {
             _ => None,
         };
         if let Some(outcome) = outcome {
-            self.job_ended(handle, outcome, at);
+            self.end_job(handle, outcome, at);
         }
     }
 
-    /// The host tells the model about a job that has ended.
+    /// Reads the notification of a host that a job has ended.
     pub(super) fn notice(&mut self, text: &str, at: Ordinal) {
         let Some(start) = text.find("<task-notification>") else { return };
         let notice = &text[start..];
@@ -91,11 +92,11 @@ impl Ledger {
             None => return,
         };
         if let Some(handle) = tag(notice, "task-id") {
-            self.job_ended(handle, outcome, at);
+            self.end_job(handle, outcome, at);
         }
     }
 
-    fn job_ended(&mut self, handle: &str, outcome: WorkOutcome, at: Ordinal) {
+    fn end_job(&mut self, handle: &str, outcome: WorkOutcome, at: Ordinal) {
         let mut running = self.jobs.iter_mut().rev().filter(|job| job.outcome == WorkOutcome::Running);
         if let Some(job) = running.find(|job| job.handle.as_deref() == Some(handle)) {
             job.outcome = outcome;
@@ -104,9 +105,9 @@ impl Ledger {
     }
 }
 
-/// How our own shell says under which name a command goes on.
+/// The words before the name of a background command, in our own shell.
 const AS_A_JOB: &str = "Running in the background as ";
-/// How shells say first under which id a command goes on.
+/// Words before the id of a background command, at the beginning of an output.
 const HANDLES: &[&str] = &[
     AS_A_JOB,
     "running in background with ID: ",
@@ -114,7 +115,7 @@ const HANDLES: &[&str] = &[
     "Background process started with PID ",
     "session ID ",
 ];
-/// How a shell says last under which number a command goes on.
+/// Words before the process id of a background command, at the end of an output.
 const NUMBERS: &str = "Background PIDs: ";
 
 static HANDLE_SEARCH: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&[HANDLES, &[NUMBERS]].concat()));
@@ -146,7 +147,7 @@ fn word_after(text: &str, beginnings: &[&str]) -> Option<String> {
     (end > 0).then(|| rest[..end].to_string())
 }
 
-/// What stands between a tag and its end.
+/// The text between a tag and its end.
 fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let open = format!("<{name}>");
     let start = text.find(&open)? + open.len();

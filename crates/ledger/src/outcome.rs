@@ -1,73 +1,63 @@
-//! Finds out from a tool's result how it went: its text, exit code, duration, and whether it was refused.
+//! Reads the result of a tool call: its text, exit code, duration and outcome.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use longhaul_conversation::{Body, Output, ToolResult, ToolStatus};
 use longhaul_text::starts_with_any;
 use serde_json::Value;
 
-use super::calls::get;
-use super::entries::WorkOutcome;
+use crate::arguments::get;
+use crate::data::{DataError, DataFile, loaded};
+use crate::entries::WorkOutcome;
+use crate::fields::Field;
 
-/// What a result tells, whichever agent wrote it.
+/// The result of a tool call, whichever agent wrote it.
 #[derive(Clone, Debug)]
-pub(super) struct Answer<'r> {
+pub(super) struct ParsedResult<'r> {
     /// The text, without the structure around it.
     pub text: Cow<'r, str>,
     pub(super) exit_code: Option<i32>,
     pub(super) millis: Option<u64>,
-    /// How it went, as far as status, exit code and the tool's own words tell.
+    /// The outcome, as far as status, exit code and the tool's own words tell.
     pub(super) outcome: WorkOutcome,
 }
 
-/// Fields that hold the text, in the order in which they are tried.
-const TEXTS: &[&str] =
-    &["output", "content", "stdout", "result", "llmContent", "text", "message", "error", "stderr"];
-const EXIT_CODES: &[&str] = &["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
+/// Texts by which results tell what became of a call: `data/answers.txt`.
+#[derive(Default)]
+pub(crate) struct AnswerPhrases {
+    refused: Vec<&'static str>,
+    failed: Vec<&'static str>,
+    /// Beginnings of lines that may state an exit code.
+    exit_lines: Vec<&'static str>,
+    /// Texts on such lines behind which the code stands.
+    exit_codes: Vec<&'static str>,
+}
 
-/// Words with which hosts refuse or stop a call.
-const REFUSALS: &[&str] = &[
-    "The user doesn't want to proceed",
-    "The user doesn't want to take this action",
-    "[Request interrupted by user",
-    "User denied",
-    "User rejected",
-    "The user denied",
-    "Operation cancelled by user",
-    "Command was cancelled",
-    "Tool execution was cancelled",
-    "[Operation Cancelled]",
-];
+static PHRASES: LazyLock<AnswerPhrases> = LazyLock::new(|| loaded(parse(&FILE)));
 
-/// Words with which tools begin an answer that tells of a failure, where nothing else does.
-const FAILURES: &[&str] = &[
-    "ERROR:",
-    "Error:",
-    "error:",
-    "<tool_use_error>",
-    "Failed to edit",
-    "Failed to ",
-    "failed in sandbox",
-    "File not found",
-    "String to replace not found",
-    "No replacement was performed",
-    "Your proposed edit has introduced new syntax error",
-    "Invalid `",
-    "Ran into [Errno",
-    "apply_patch verification failed",
-    "Permission denied",
-    "No such file",
-    "bash: ",
-    "/bin/sh: ",
-    "sh: ",
-    "zsh: ",
-    "command not found",
-];
+pub(crate) const FILE: DataFile = DataFile { name: "answers.txt", text: include_str!("../data/answers.txt") };
+
+pub(crate) fn parse(file: &DataFile) -> Result<AnswerPhrases, DataError> {
+    let mut phrases = AnswerPhrases::default();
+    for line in file.lines() {
+        let line = line?;
+        match line.key {
+            "refused" => phrases.refused.push(line.value),
+            "failed" => phrases.failed.push(line.value),
+            "exit-line" => phrases.exit_lines.push(line.value),
+            "exit-code" => phrases.exit_codes.push(line.value),
+            _ => return Err(line.unknown_key()),
+        }
+    }
+    Ok(phrases)
+}
 
 /// Reads a result.
-pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
+pub(super) fn parse_result(result: &ToolResult) -> ParsedResult<'_> {
     let (text, structure) = text_of(result);
-    let stated_code = structure.as_ref().and_then(|value| field(value, EXIT_CODES)).and_then(whole);
+    let stated_code =
+        structure.as_ref().and_then(|value| field(value, Field::ExitCode.names())).and_then(whole);
     let seconds = structure
         .as_ref()
         .and_then(|value| field(value, &["duration_seconds", "duration"]))
@@ -84,28 +74,28 @@ pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
     let millis = millis.or_else(|| wall_time_in(&text));
     let start = text.trim_start();
     let is_aborted = text.trim_end().ends_with("\nCommand aborted") || start.trim_end() == "Command aborted";
-    let outcome = if is_aborted || result.status == ToolStatus::Cancelled || starts_with_any(start, REFUSALS)
-    {
-        WorkOutcome::Cancelled
-    } else if let Some(code) = exit_code {
-        if code == 0 && result.status != ToolStatus::Failed {
-            WorkOutcome::Passed
-        } else {
+    let outcome =
+        if is_aborted || result.status == ToolStatus::Cancelled || starts_with_any(start, &PHRASES.refused) {
+            WorkOutcome::Cancelled
+        } else if let Some(code) = exit_code {
+            if code == 0 && result.status != ToolStatus::Failed {
+                WorkOutcome::Passed
+            } else {
+                WorkOutcome::Failed
+            }
+        } else if result.status == ToolStatus::Failed || failed_flag {
             WorkOutcome::Failed
-        }
-    } else if result.status == ToolStatus::Failed || failed_flag {
-        WorkOutcome::Failed
-    } else if result.status == ToolStatus::Succeeded
-        || succeeded_flag
-        || start.starts_with("Your command ran successfully")
-    {
-        WorkOutcome::Passed
-    } else if starts_with_any(start, FAILURES) {
-        WorkOutcome::Failed
-    } else {
-        WorkOutcome::Unclear
-    };
-    Answer { text, exit_code, millis, outcome }
+        } else if result.status == ToolStatus::Succeeded
+            || succeeded_flag
+            || start.starts_with("Your command ran successfully")
+        {
+            WorkOutcome::Passed
+        } else if starts_with_any(start, &PHRASES.failed) {
+            WorkOutcome::Failed
+        } else {
+            WorkOutcome::Unclear
+        };
+    ParsedResult { text, exit_code, millis, outcome }
 }
 
 /// The text of a result, and the structure it came in.
@@ -141,8 +131,12 @@ fn readable(value: &Value) -> Cow<'_, str> {
             Cow::Owned(texts.join("\n"))
         }
         Value::Object(_) => {
-            let mut texts =
-                TEXTS.iter().filter_map(|key| get(value, key)).filter(|value| !value.is_null()).map(readable);
+            let mut texts = Field::Output
+                .names()
+                .iter()
+                .filter_map(|key| get(value, key))
+                .filter(|value| !value.is_null())
+                .map(readable);
             let mut text = texts.find(|text| !text.is_empty()).unwrap_or_default();
             let has_both = get(value, "stdout").is_some();
             if let Some(Value::String(more)) = get(value, "stderr").filter(|_| has_both)
@@ -178,37 +172,12 @@ fn exit_code_in(text: &str) -> Option<i32> {
 }
 
 fn exit_code_in_line(line: &str) -> Option<i32> {
-    const PHRASES: &[&str] = &[
-        "exit code",
-        "exit_code",
-        "exit status",
-        "exited with code",
-        "exited with exit code",
-        "returncode>",
-        "completed with exit code",
-        "finished with exit code",
-        "failed with exit code",
-        "returned exit code",
-    ];
     let line = line.trim_start();
-    let starts: &[&str] = match line.bytes().next()?.to_ascii_lowercase() {
-        b'e' => &["exit", "error: exit", "error: command", "execution failed"],
-        b'<' => &["<returncode", "<exit_code"],
-        b'[' => &["[the command", "[command"],
-        b'(' => &["(exit"],
-        b'c' => &["command "],
-        b'f' => &["failed in sandbox"],
-        b'p' => &["process "],
-        b't' => &["the command"],
-        _ => return None,
-    };
-    let begins = |start: &&str| line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
-    if !starts.iter().any(begins) {
-        return None;
-    }
+    let begins = |start: &&&str| line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    PHRASES.exit_lines.iter().find(begins)?;
     // The phrases stand near the beginning.
-    let head = super::head(line, 200).to_ascii_lowercase();
-    PHRASES.iter().find_map(|phrase| {
+    let head = crate::excerpts::head(line, 200).to_ascii_lowercase();
+    PHRASES.exit_codes.iter().find_map(|phrase| {
         let after = &head[head.find(phrase)? + phrase.len()..];
         let number = after.trim_start_matches([':', ' ', '=', '>']);
         let end = number.char_indices().find(|(at, c)| !(c.is_ascii_digit() || *at == 0 && *c == '-'));
@@ -232,7 +201,7 @@ mod tests {
     #[track_caller]
     fn check(output: Output, status: ToolStatus, outcome: WorkOutcome, exit_code: Option<i32>, text: &str) {
         let result = ToolResult { output, ..ToolResult::text("c", "").with_status(status) };
-        let answer = read_answer(&result);
+        let answer = parse_result(&result);
         assert_eq!((answer.outcome, answer.exit_code, &*answer.text), (outcome, exit_code, text));
     }
 
@@ -299,6 +268,6 @@ mod tests {
     #[test]
     fn times_are_read() {
         let result = ToolResult::text("c", "Exit code: 0\nWall time: 1.25 seconds\nOutput:\n");
-        assert_eq!(read_answer(&result).millis, Some(1250));
+        assert_eq!(parse_result(&result).millis, Some(1250));
     }
 }

@@ -1,13 +1,13 @@
 //! Reads what patches do to files: Codex's patch language and unified diffs.
 
-use super::effect::{Act, Effect};
+use super::effect::{FileEffect, FileOperation};
 use super::entries::FileChange;
 use super::paths::file_name;
 use super::symbols::symbol_in;
 
-/// What a patch does, file by file. Text that is no patch does nothing.
-pub(super) fn read_patch(patch: &str) -> Vec<Effect> {
-    let mut reader = Reader::default();
+/// The effects of a patch, file by file. Text that is no patch has none.
+pub(super) fn read_patch(patch: &str) -> Vec<FileEffect> {
+    let mut reader = PatchReader::default();
     for line in patch.lines() {
         reader.line(line);
     }
@@ -15,9 +15,9 @@ pub(super) fn read_patch(patch: &str) -> Vec<Effect> {
     reader.effects
 }
 
-/// What is being done to the file at hand.
+/// The kind of change to the file at hand.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Kind {
+enum PatchKind {
     #[default]
     Update,
     Add,
@@ -25,17 +25,17 @@ enum Kind {
 }
 
 #[derive(Default)]
-struct Reader {
-    effects: Vec<Effect>,
+struct PatchReader {
+    effects: Vec<FileEffect>,
     path: Option<String>,
-    kind: Kind,
+    kind: PatchKind,
     moved_to: Option<String>,
     change: FileChange,
-    /// Whether the lines at hand belong to a hunk: there `---` is a line that goes, and no header.
+    /// True if the lines at hand belong to a hunk: there `---` is a line that goes, and no header.
     in_hunk: bool,
 }
 
-impl Reader {
+impl PatchReader {
     fn line(&mut self, line: &str) {
         let line = line.trim_end_matches('\r');
         if let Some(directive) = line.strip_prefix("*** ") {
@@ -51,12 +51,12 @@ impl Reader {
                 self.in_hunk = false;
                 match header_path(&line[4..]) {
                     Some(path) => self.path = Some(path),
-                    None => self.kind = Kind::Add,
+                    None => self.kind = PatchKind::Add,
                 }
             }
             _ if line.starts_with("+++ ") && !self.in_hunk => match header_path(&line[4..]) {
                 Some(path) => self.path = Some(path),
-                None => self.kind = Kind::Delete,
+                None => self.kind = PatchKind::Delete,
             },
             _ if line.starts_with("rename from ") => self.path = Some(line[12..].to_string()),
             _ if line.starts_with("rename to ") => self.moved_to = Some(line[10..].to_string()),
@@ -89,9 +89,9 @@ impl Reader {
                 self.path = path;
                 self.in_hunk = true;
                 self.kind = match verb {
-                    "Add File" => Kind::Add,
-                    "Delete File" => Kind::Delete,
-                    _ => Kind::Update,
+                    "Add File" => PatchKind::Add,
+                    "Delete File" => PatchKind::Delete,
+                    _ => PatchKind::Update,
                 };
             }
             _ => {}
@@ -114,16 +114,17 @@ impl Reader {
         let moved_to = self.moved_to.take();
         let Some(path) = self.path.take() else { return };
         let act = match kind {
-            Kind::Delete => Act::Delete,
-            Kind::Add => Act::Create { change, hash: None },
-            Kind::Update => Act::Edit { change },
+            PatchKind::Delete => FileOperation::Delete,
+            PatchKind::Add => FileOperation::Create { change, hash: None },
+            PatchKind::Update => FileOperation::Edit { change },
         };
-        let is_empty = matches!(&act, Act::Edit { change } if change.added == 0 && change.removed == 0);
+        let is_empty =
+            matches!(&act, FileOperation::Edit { change } if change.added == 0 && change.removed == 0);
         if moved_to.is_none() || !is_empty {
-            self.effects.push(Effect::new(path.clone(), act));
+            self.effects.push(FileEffect::new(path.clone(), act));
         }
         if let Some(to) = moved_to {
-            self.effects.push(Effect::new(path, Act::Move { to }));
+            self.effects.push(FileEffect::new(path, FileOperation::Move { to }));
         }
     }
 }
@@ -148,7 +149,7 @@ mod tests {
         let seen: Vec<String> = read_patch(patch)
             .iter()
             .map(|effect| match &effect.act {
-                Act::Edit { change } => {
+                FileOperation::Edit { change } => {
                     format!(
                         "edit {} +{} -{} {}",
                         effect.path,
@@ -157,9 +158,9 @@ mod tests {
                         change.symbols.join(",")
                     )
                 }
-                Act::Create { change, .. } => format!("create {} +{}", effect.path, change.added),
-                Act::Delete => format!("delete {}", effect.path),
-                Act::Move { to } => format!("move {} {to}", effect.path),
+                FileOperation::Create { change, .. } => format!("create {} +{}", effect.path, change.added),
+                FileOperation::Delete => format!("delete {}", effect.path),
+                FileOperation::Move { to } => format!("move {} {to}", effect.path),
                 other => format!("{other:?}"),
             })
             .collect();

@@ -20,6 +20,11 @@ pub(super) fn file_name(written: &str) -> Option<&str> {
     is_file.then_some(path)
 }
 
+/// The last piece of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// Without the `:12`, `:12:3` or `:240-251` behind it.
 fn without_lines(path: &str) -> &str {
     let mut path = path;
@@ -33,7 +38,7 @@ fn without_lines(path: &str) -> &str {
     path
 }
 
-/// Whether a path says where it is by itself.
+/// True if a path is absolute.
 pub(super) fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '~']) || path.as_bytes().get(1) == Some(&b':')
 }
@@ -52,7 +57,7 @@ pub(super) fn normalise(path: &str) -> Cow<'_, str> {
     if is_normal(path) { Cow::Borrowed(path) } else { Cow::Owned(normalised(path)) }
 }
 
-/// Whether nothing of a path is to be changed; `false` where that takes a closer look.
+/// True if a path is certainly normal.
 fn is_normal(path: &str) -> bool {
     let bytes = path.as_bytes();
     let may_stay = |next: &u8| !matches!(next, b'/' | b'.');
@@ -96,7 +101,7 @@ pub(super) fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// Whether a path is scratch space rather than part of the work.
+/// True if a path is scratch space rather than part of the work.
 pub(super) fn is_scratch(path: &str) -> bool {
     ["/tmp/", "/private/tmp/", "/var/", "/private/var/"].iter().any(|start| path.starts_with(start))
         || path == "/tmp"

@@ -4,18 +4,17 @@ use longhaul_conversation::Ordinal;
 use serde_json::Value;
 
 use super::entries::{StepStatus, TaskList, TaskStep};
+use super::fields::Field;
 
 /// A plan holds no more steps than this, and no longer ones.
-const MOST_STEPS: usize = 100;
-const LONGEST_STEP: usize = 300;
+const MAX_STEPS: usize = 100;
+const MAX_STEP_CHARS: usize = 300;
 
 /// Takes a plan that is written down as a whole; `None` where the arguments hold none.
 pub(super) fn read_plan(args: &Value, at: Ordinal) -> Option<TaskList> {
-    let list = ["todos", "plan", "task_list", "tasks", "items", "task_progress", "steps"]
-        .iter()
-        .find_map(|key| args.get(key))?;
+    let list = Field::Plan.names().iter().find_map(|key| args.get(key))?;
     let steps: Vec<TaskStep> = match list {
-        Value::Array(items) => items.iter().filter_map(read_step).take(MOST_STEPS).collect(),
+        Value::Array(items) => items.iter().filter_map(read_step).take(MAX_STEPS).collect(),
         Value::String(text) => read_checklist(text),
         _ => return None,
     };
@@ -38,7 +37,7 @@ pub(super) fn read_checklist(text: &str) -> Vec<TaskStep> {
         };
         step(text, status, None)
     });
-    steps.take(MOST_STEPS).collect()
+    steps.take(MAX_STEPS).collect()
 }
 
 fn read_step(item: &Value) -> Option<TaskStep> {
@@ -60,7 +59,7 @@ fn read_step(item: &Value) -> Option<TaskStep> {
 
 fn step(text: &str, status: StepStatus, id: Option<String>) -> Option<TaskStep> {
     let text = text.trim();
-    (!text.is_empty()).then(|| TaskStep { text: super::cut(text, LONGEST_STEP), status, id })
+    (!text.is_empty()).then(|| TaskStep { text: crate::excerpts::cut(text, MAX_STEP_CHARS), status, id })
 }
 
 fn read_status(status: &str) -> StepStatus {
@@ -83,7 +82,7 @@ fn id_text(value: &Value) -> Option<String> {
 impl TaskList {
     /// Adds one step, numbered as the tools that add steps one by one number them.
     pub fn add(&mut self, args: &Value, at: Ordinal) {
-        if self.steps.len() >= MOST_STEPS {
+        if self.steps.len() >= MAX_STEPS {
             return;
         }
         if let Some(mut added) = read_step(args) {
@@ -103,7 +102,7 @@ impl TaskList {
             step.status = read_status(status);
         }
         if let Some(subject) = args.get("subject").and_then(Value::as_str) {
-            step.text = super::cut(subject, LONGEST_STEP);
+            step.text = crate::excerpts::cut(subject, MAX_STEP_CHARS);
         }
         self.at = Some(at);
     }

@@ -11,12 +11,14 @@ use super::entries::{
     CommandEntry, CommandPurpose, ErrorEntry, FileChange, FileEntry, FileRead, FileState, JobEntry, JobKind,
     LineRange, RunEntry, StepStatus, WorkOutcome,
 };
-use super::{Ledger, cut, paths};
+use crate::excerpts::cut;
+use crate::ledger::Ledger;
+use crate::paths;
 
 /// One whole line about the work, with the messages it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerLine {
-    /// What kind of line it is.
+    /// The kind of line.
     pub section: LedgerSection,
     /// The line, without marks.
     pub text: String,
@@ -27,7 +29,7 @@ pub struct LedgerLine {
 /// The kinds of lines, in the order in which they are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LedgerSection {
-    /// Where the work is done.
+    /// The directory of the work.
     Directory,
     /// Files that were created, modified, deleted or moved.
     Changed,
@@ -65,7 +67,7 @@ impl Ledger {
     /// As [`Self::render_lines`], without the lines whose newest message is `before` or a later one: where those messages
     /// are at hand, they say it themselves.
     pub fn render_lines_before(&self, before: Ordinal, budget: TokenCount) -> Vec<LedgerLine> {
-        let mut room = Room {
+        let mut room = LineBudget {
             left: usize::try_from(budget.0.saturating_mul(4)).unwrap_or(usize::MAX),
             before,
             lines: Vec::new(),
@@ -165,15 +167,15 @@ impl Ledger {
     }
 }
 
-/// What is left of a budget, in characters.
-struct Room {
+/// The rest of a budget, in characters.
+struct LineBudget {
     left: usize,
-    /// What is known from this message or a later one is not told.
+    /// Lines from this message or a later one are left out.
     before: Ordinal,
     lines: Vec<LedgerLine>,
 }
 
-impl Room {
+impl LineBudget {
     fn tells(&self, line: &LedgerLine) -> bool {
         line.marks.last().is_none_or(|last| *last < self.before)
     }
@@ -227,7 +229,7 @@ impl Room {
     }
 }
 
-/// Whether a file matters little: scratch space, or made and removed again.
+/// True if a file matters little: scratch space, or made and removed again.
 fn is_passing(path: &str, file: &FileEntry) -> bool {
     paths::is_scratch(path) || file.state == FileState::Deleted && !file.existed
 }

@@ -3,11 +3,11 @@
 use longhaul_conversation::Ordinal;
 use serde::Serialize;
 
-use super::Ledger;
 use super::entries::{
     CommandEntry, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState, JobEntry, RunEntry,
     TaskStep,
 };
+use crate::ledger::Ledger;
 
 /// Everything the ledger knows, in the form that `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,17 +38,17 @@ pub struct FileSummary<'l> {
     /// The path as it was written, where that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written: Option<&'l str>,
-    /// What became of it.
+    /// Its state.
     #[serde(flatten)]
     pub state: StateSummary<'l>,
     /// The message that touched it first.
     pub first: Ordinal,
     /// The message that touched it last.
     pub last: Ordinal,
-    /// What of it was read.
+    /// The parts that were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<&'l FileRead>,
-    /// How it was changed.
+    /// The size of its changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<&'l FileChange>,
     /// A hash of its content when it was last read or written whole.
@@ -61,7 +61,7 @@ pub struct FileSummary<'l> {
 pub struct StateSummary<'l> {
     /// `read`, `created`, `modified`, `restored`, `deleted` or `moved`.
     pub state: &'static str,
-    /// Where a moved file is now.
+    /// The new path of a moved file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<&'l str>,
 }

@@ -1,67 +1,49 @@
 //! Finds the functions and types that a piece of code names, by the words that introduce them.
 
-/// Whether a word stands before a name being defined.
-fn introduces(word: &str) -> bool {
-    matches!(
-        word,
-        "fn" | "def"
-            | "class"
-            | "function"
-            | "func"
-            | "struct"
-            | "enum"
-            | "trait"
-            | "interface"
-            | "type"
-            | "impl"
-            | "module"
-            | "namespace"
-            | "macro_rules!"
-            | "const"
-            | "protocol"
-            | "object"
-    )
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::data::{DataError, DataFile, loaded};
+
+/// Words of programming languages that stand before a name being defined: `data/definitions.txt`.
+#[derive(Default)]
+pub(crate) struct DefiningWords {
+    /// Words directly before the name.
+    defining: HashSet<&'static str>,
+    /// Words that may stand before those.
+    modifying: HashSet<&'static str>,
 }
 
-/// Whether a word may stand before those.
-fn modifies(word: &str) -> bool {
-    matches!(
-        word,
-        "pub"
-            | "pub(crate)"
-            | "pub(super)"
-            | "async"
-            | "export"
-            | "default"
-            | "public"
-            | "private"
-            | "protected"
-            | "static"
-            | "abstract"
-            | "final"
-            | "unsafe"
-            | "extern"
-            | "declare"
-            | "internal"
-            | "override"
-            | "sealed"
-            | "data"
-            | "inline"
-    )
+static WORDS: LazyLock<DefiningWords> = LazyLock::new(|| loaded(parse(&FILE)));
+
+pub(crate) const FILE: DataFile =
+    DataFile { name: "definitions.txt", text: include_str!("../data/definitions.txt") };
+
+pub(crate) fn parse(file: &DataFile) -> Result<DefiningWords, DataError> {
+    let mut words = DefiningWords::default();
+    for line in file.lines() {
+        let line = line?;
+        match line.key {
+            "defines" => words.defining.insert(line.value),
+            "modifies" => words.modifying.insert(line.value),
+            _ => return Err(line.unknown_key()),
+        };
+    }
+    Ok(words)
 }
 
-const MOST: usize = 6;
-const MOST_LINES: usize = 400;
+const MAX_SYMBOLS: usize = 6;
+const MAX_LINES: usize = 400;
 
 /// The names that a text defines, each once, in order, the first few.
 pub(super) fn symbols_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for line in text.lines().take(MOST_LINES) {
+    for line in text.lines().take(MAX_LINES) {
         if let Some(name) = symbol_in(line)
             && !found.iter().any(|known| known == name)
         {
             found.push(name.to_string());
-            if found.len() == MOST {
+            if found.len() == MAX_SYMBOLS {
                 break;
             }
         }
@@ -76,10 +58,10 @@ pub(super) fn symbol_in(line: &str) -> Option<&str> {
         let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t'))?;
         let word = &rest[..end];
         rest = rest[end..].trim_start();
-        if modifies(word) {
+        if WORDS.modifying.contains(word) {
             continue;
         }
-        if !introduces(word.trim_end_matches('*')) {
+        if !WORDS.defining.contains(word.trim_end_matches('*')) {
             return None;
         }
         // `const fn name`, `type Name`, `func (r *Receiver) Name`, `impl<T> Name`.

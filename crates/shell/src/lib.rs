@@ -29,6 +29,7 @@ mod embedded;
 mod escapes;
 mod lex;
 mod parse;
+mod programs;
 mod script;
 mod unclear;
 mod wrapper;
@@ -36,7 +37,8 @@ mod wrapper;
 pub use embedded::EmbeddedCommands;
 pub use parse::parse_script;
 pub use script::{
-    CommandOrigin, HereDocument, Redirect, RedirectOperator, ShellScript, ShellWord, SimpleCommand, WordKind,
+    CommandOrigin, HereDocument, Redirect, RedirectOperator, Separator, ShellScript, ShellWord,
+    SimpleCommand, WordKind,
 };
 pub use unclear::Unclear;
-pub use wrapper::is_followed;
+pub use wrapper::{is_followed, is_wrapper};

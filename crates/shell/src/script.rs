@@ -28,6 +28,8 @@ pub struct SimpleCommand {
     pub assignments: usize,
     /// The redirections, in their order.
     pub redirects: Vec<Redirect>,
+    /// The operator behind it, or behind the group that it ends.
+    pub separator: Separator,
     /// The line, the substitution or the other command that it is part of.
     pub origin: CommandOrigin,
     /// True if words are added that the line does not show, as `xargs` does.
@@ -57,6 +59,22 @@ impl SimpleCommand {
     pub fn has_file_redirect(&self) -> bool {
         self.redirects.iter().any(Redirect::reaches_out)
     }
+}
+
+/// The operator between two commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Separator {
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `|`, `|&`
+    Pipe,
+    /// `&`
+    Background,
+    /// `;`, a line end, a bracket, or the end of the line.
+    #[default]
+    Sequence,
 }
 
 /// The line, the substitution or the other command that a command is part of.
@@ -137,6 +155,8 @@ pub enum WordKind {
 pub struct Redirect {
     /// Its operator.
     pub operator: RedirectOperator,
+    /// The number before the operator, as in `2>`.
+    pub descriptor: Option<u32>,
     /// The file, the descriptor, the text of `<<<`, or the delimiter of a document.
     pub target: ShellWord,
     /// The document, for [`RedirectOperator::Document`].
@@ -156,7 +176,7 @@ impl Redirect {
             RedirectOperator::Document | RedirectOperator::HereString => false,
             RedirectOperator::Read => target.text.starts_with("/dev/") && target.text != "/dev/null",
             RedirectOperator::Duplicate if is_descriptor() => false,
-            RedirectOperator::Duplicate | RedirectOperator::Write => {
+            RedirectOperator::Duplicate | RedirectOperator::Write | RedirectOperator::Append => {
                 !(target.is_literal() && HARMLESS.contains(&target.text.as_str()))
             }
         }
@@ -168,8 +188,10 @@ impl Redirect {
 pub enum RedirectOperator {
     /// `<`
     Read,
-    /// `>`, `>>`, `>|`, `<>`, `&>`, `&>>`
+    /// `>`, `>|`, `<>`, `&>`
     Write,
+    /// `>>`, `&>>`
+    Append,
     /// `>&`, `<&`: another descriptor, or a file.
     Duplicate,
     /// `<<`, `<<-`

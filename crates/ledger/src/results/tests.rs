@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::colours::plain;
+use crate::data::DataFile;
 
 /// `passed/failed/skipped verdict names`
 #[track_caller]
@@ -16,6 +17,31 @@ fn check(output: &str, expected: &str) {
     let counts = [results.passed, results.failed, results.skipped].map(number).join("/");
     let seen = format!("{counts} {verdict} {}", results.failing.join(", "));
     assert_eq!(seen.trim_end(), expected, "{output}");
+}
+
+#[test]
+fn examples_of_the_data_file_are_read_as_it_says() {
+    for rules::Example { line, expected } in RULES.examples() {
+        check(line, expected);
+    }
+}
+
+#[test]
+fn the_entry_that_the_data_file_shows_can_be_added() {
+    let shown = rules::FILE.text.lines().skip_while(|line| !line.contains("To add a test runner"));
+    let entry: Vec<&str> = shown.skip(1).map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
+    let end = entry.iter().position(|line| line.starts_with("The ")).expect("text follows the entry");
+    let text: &'static str = entry[..end].join("\n").leak();
+    let rules = rules::parse(&DataFile { name: "shown.txt", text }).expect("the entry is complete");
+    let example = rules.examples().next().expect("it has an example").line;
+    let counts = LineResult::Counts {
+        passed: Some(3),
+        failed: Some(1),
+        skipped: None,
+        is_sum: false,
+        verdict: Some(false),
+    };
+    assert_eq!(rules.told(example, false), [counts]);
 }
 
 #[test]

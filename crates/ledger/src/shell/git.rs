@@ -1,38 +1,12 @@
-//! Knows what git does to files.
+//! The effects of git on files.
 
-use super::programs::{Place, operands};
-use crate::effect::{Act, Effect};
+use super::operands::{WorkingDirectory, operands};
+use crate::effect::{FileEffect, FileOperation};
 
-/// Subcommands of git that change nothing.
-const LOOKS: &[&str] = &[
-    "status",
-    "log",
-    "diff",
-    "show",
-    "branch",
-    "blame",
-    "remote",
-    "rev-parse",
-    "ls-files",
-    "ls-tree",
-    "describe",
-    "reflog",
-    "grep",
-    "cat-file",
-    "shortlog",
-    "config",
-    "merge-base",
-    "rev-list",
-    "ls-remote",
-    "fetch",
-    "check-ignore",
-    "worktree",
-];
-
-/// Whether a git command only looks at something.
-pub(super) fn only_looks(words: &[String]) -> bool {
+/// True if a git command changes nothing; `is_listed` knows the subcommands.
+pub(super) fn only_looks(words: &[String], is_listed: impl Fn(&str) -> bool) -> bool {
     git_subcommand(words).is_none_or(|(subcommand, rest)| {
-        LOOKS.contains(&subcommand)
+        is_listed(subcommand)
             || subcommand == "stash" && rest.first().is_some_and(|word| word == "list" || word == "show")
             || subcommand == "tag" && rest.iter().any(|word| word == "-l" || word == "--list")
     })
@@ -48,17 +22,17 @@ fn git_subcommand(words: &[String]) -> Option<(&str, &[String])> {
     Some((subcommand, rest))
 }
 
-/// What a git command does to files, and the message of the commit that it makes.
+/// The effects of a git command on files, and the message of the commit that it makes.
 pub(super) fn effects_of(
     words: &[String],
-    heredoc: Option<&str>,
-    place: &Place<'_>,
-) -> (Vec<Effect>, Option<String>) {
+    input: Option<&str>,
+    place: &WorkingDirectory<'_>,
+) -> (Vec<FileEffect>, Option<String>) {
     let Some((subcommand, arguments)) = git_subcommand(words) else { return Default::default() };
     let says = |option: &str| arguments.iter().any(|word| word == option);
     let effects = match subcommand {
         "mv" => place.moves(&operands(arguments, &[])),
-        "rm" if !says("--cached") => place.each(&operands(arguments, &[]), |_| Act::Delete),
+        "rm" if !says("--cached") => place.each(&operands(arguments, &[]), |_| FileOperation::Delete),
         "checkout" if says("--") => {
             let files = arguments
                 .iter()
@@ -66,20 +40,20 @@ pub(super) fn effects_of(
                 .skip(1)
                 .map(String::as_str)
                 .collect::<Vec<_>>();
-            place.each(&files, |_| Act::Restore)
+            place.each(&files, |_| FileOperation::Restore)
         }
         "restore" if !says("--staged") && !says("-S") => {
-            place.each(&operands(arguments, &["-s", "--source"]), |_| Act::Restore)
+            place.each(&operands(arguments, &["-s", "--source"]), |_| FileOperation::Restore)
         }
-        "apply" | "am" => place.patch(heredoc.unwrap_or_default()),
-        "commit" => return (Vec::new(), commit_message(arguments, heredoc)),
+        "apply" | "am" => place.patch(input.unwrap_or_default()),
+        "commit" => return (Vec::new(), commit_message(arguments, input)),
         _ => Vec::new(),
     };
     (effects, None)
 }
 
 /// The first line of the message that `git commit` is given.
-fn commit_message(arguments: &[String], heredoc: Option<&str>) -> Option<String> {
+fn commit_message(arguments: &[String], input: Option<&str>) -> Option<String> {
     let mut words = arguments.iter();
     let mut message = None;
     while let Some(word) = words.next() {
@@ -93,8 +67,8 @@ fn commit_message(arguments: &[String], heredoc: Option<&str>) -> Option<String>
             break;
         }
     }
-    let text = message.or(heredoc)?;
-    // `$(cat <<'EOF' … EOF)`: the message begins on the line behind the heredoc's sign.
+    let text = message.or(input)?;
+    // `$(cat <<'EOF' … EOF)`: the message begins on the line behind the input's sign.
     let text = if text.starts_with("$(") && text.contains("<<") { text.split_once('\n')?.1 } else { text };
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_string)
 }

@@ -1,58 +1,58 @@
-//! Reads shell scripts: what they do to files, what they run, and where they leave the shell standing.
+//! Reads shell scripts: their effects on files, the programs they run, and the directory in which they leave the shell.
+//!
+//! The lexer of `longhaul-shell` takes them apart. A script that is unclear to it is read as far as it goes: the ledger
+//! records what was most likely done, it grants nothing.
 
 mod git;
-mod programs;
-mod runners;
-mod split;
-mod wrappers;
+mod operands;
+pub(crate) mod programs;
+pub(crate) mod runners;
 
-use split::{Joint, Simple, split};
+use std::borrow::Cow;
 
-use super::effect::{Act, Effect, replaced};
-use super::entries::CommandPurpose;
-use super::paths::join;
+use longhaul_shell::{
+    CommandOrigin, Redirect, RedirectOperator, Separator, ShellScript, ShellWord, SimpleCommand, is_wrapper,
+    parse_script,
+};
+use programs::OutputFile;
 
-/// Deeper than this, scripts inside scripts are not looked into.
-const MOST_NESTED: usize = 4;
+use crate::effect::{FileEffect, FileOperation, replaced};
+use crate::entries::CommandPurpose;
+use crate::paths::join;
+
 /// One script tells of no more file effects than this.
-const MOST_EFFECTS: usize = 64;
+const MAX_EFFECTS: usize = 64;
 
-/// What a script does, as far as its text tells.
+/// Programs that run commands elsewhere: what those do to files is not done here.
+const REMOTE: &[&str] = &["ssh", "chroot"];
+
+/// The effects of a script, as far as its text tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Script {
-    /// What it does to files, in order.
-    pub(super) effects: Vec<Effect>,
-    /// How many of the effects happen before anything that is likely to fail.
+pub(super) struct ScriptEffects {
+    /// Its effects on files, in order.
+    pub(super) effects: Vec<FileEffect>,
+    /// The number of effects before anything that is likely to fail.
     pub(super) early_effects: usize,
-    /// What it is for: the weightiest of its commands decides.
+    /// Its purpose: the weightiest of its commands decides.
     pub(super) purpose: CommandPurpose,
     /// The test, build or check that it runs; of several the weightiest.
     pub(super) runner: Option<String>,
-    /// Where the shell stands afterwards.
+    /// The working directory afterwards.
     pub(super) directory: String,
     /// The message of the commit that it makes.
     pub(super) commit: Option<String>,
-    /// Whether it leaves something running.
+    /// True if it leaves something running.
     pub(super) is_background: bool,
-    /// Whether its exit code may be another command's than the one that matters.
+    /// True if its exit code may be another command's than the one that matters.
     pub(super) hides_exit: bool,
-    /// Whether its output goes through something that may drop what tells of failure.
+    /// True if its output goes through a program that may drop lines which tell of a failure.
     pub(super) is_filtered: bool,
 }
 
-/// The words of each program that a script runs, without what only changes how it runs.
-pub(crate) fn programs_of(script: &str) -> Vec<Vec<String>> {
-    let commands = split(script).into_iter();
-    commands
-        .map(|simple| wrappers::peel(&simple.words).words.to_vec())
-        .filter(|words| !words.is_empty())
-        .collect()
-}
-
-/// What a script does that starts in `directory`, where `open_file` is the file that an editor of commands has open.
-pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>) -> Script {
-    let mut reader = Reader {
-        script: Script {
+/// Reads a script that starts in `directory`, where `open_file` is the file that an editor of commands has open.
+pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>) -> ScriptEffects {
+    let mut reader = ScriptReader {
+        script: ScriptEffects {
             effects: Vec::new(),
             early_effects: 0,
             purpose: CommandPurpose::Look,
@@ -68,40 +68,66 @@ pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>
         fed_from: None,
     };
     if !reader.edit_command(script) {
-        reader.run(script, 0);
+        let script = if script.contains('\r') {
+            Cow::Owned(script.replace("\r\n", "\n"))
+        } else {
+            Cow::Borrowed(script)
+        };
+        let parsed = parse_script(&script);
+        let line = ParsedScript { wrapped: parsed.wrapped(), script: &parsed };
+        let is_own = |index: &usize| parsed.commands[*index].origin == CommandOrigin::Line;
+        let own: Vec<usize> = (0..parsed.commands.len()).filter(is_own).collect();
+        reader.run(&line, &own, CommandLevel::Line);
     }
     let all = reader.script.effects.len();
     reader.script.early_effects = reader.early.unwrap_or(all).min(all);
     reader.script
 }
 
-struct Reader<'f> {
-    script: Script,
+/// A script with the commands that each of its commands runs.
+struct ParsedScript<'s> {
+    script: &'s ShellScript,
+    wrapped: Vec<Vec<usize>>,
+}
+
+/// The level of a list of commands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CommandLevel {
+    /// They are the line's own.
+    Line,
+    /// Another command runs them.
+    Wrapped,
+}
+
+struct ScriptReader<'f> {
+    script: ScriptEffects,
     open_file: Option<&'f str>,
+    /// The number of effects before anything that is likely to fail, once that is reached.
     early: Option<usize>,
-    /// Where the effects begin of the command that feeds the next one.
+    /// The first effect of the command that feeds the next one.
     fed_from: Option<usize>,
 }
 
-impl Reader<'_> {
-    fn run(&mut self, script: &str, depth: usize) {
-        let commands = split(script);
+impl ScriptReader<'_> {
+    fn run(&mut self, line: &ParsedScript<'_>, commands: &[usize], level: CommandLevel) {
         let several = commands.len() > 1;
-        for (place, simple) in commands.iter().enumerate() {
+        for (place, index) in commands.iter().enumerate() {
+            let separator = line.script.commands[*index].separator;
             let before = self.script.effects.len();
-            self.simple(simple, depth);
-            self.fed_from = (simple.joint == Joint::Pipe).then_some(before);
-            // What fails is usually a test or a build; otherwise only the first command surely ran.
+            self.command(line, *index);
+            self.fed_from = (separator == Separator::Pipe).then_some(before);
+            // What fails is usually a test or a build; otherwise only the first command surely ran. A command that
+            // another one runs by itself is judged with that one.
             let ran = self.script.runner.is_some() || several && place == 0;
-            if ran && self.early.is_none() {
+            if ran && (several || level == CommandLevel::Line) && self.early.is_none() {
                 self.early = Some(self.script.effects.len());
             }
-            match simple.joint {
-                Joint::Background => self.script.is_background = true,
-                Joint::Pipe | Joint::Or if !matches!(self.script.purpose, CommandPurpose::Look) => {
+            match separator {
+                Separator::Background => self.script.is_background = true,
+                Separator::Pipe | Separator::Or if !matches!(self.script.purpose, CommandPurpose::Look) => {
                     self.script.hides_exit = true;
                 }
-                Joint::Then if place + 1 < commands.len() && self.script.runner.is_some() => {
+                Separator::Sequence if place + 1 < commands.len() && self.script.runner.is_some() => {
                     self.script.hides_exit = true;
                 }
                 _ => {}
@@ -109,31 +135,37 @@ impl Reader<'_> {
         }
     }
 
-    fn simple(&mut self, simple: &Simple<'_>, depth: usize) {
-        let peeled = wrappers::peel(&simple.words);
-        if peeled.is_detached {
+    fn command(&mut self, line: &ParsedScript<'_>, index: usize) {
+        let command = &line.script.commands[index];
+        let program = command.program_name().unwrap_or_default();
+        if matches!(program, "nohup" | "setsid") {
             self.script.is_background = true;
         }
-        let words = peeled.words;
-        if let Some(inner) = wrappers::inner_script(words) {
-            if depth < MOST_NESTED {
-                self.run(inner, depth + 1);
-            }
-        } else if words.first().is_some_and(|program| program == "cd" || program == "pushd") {
-            let target = words[1..].iter().find(|word| !word.starts_with('-') || *word == "-");
-            match target.map(String::as_str) {
-                Some("-" | "~") | None => {}
-                Some(target) if target.contains(['$', '`', '*']) => {}
-                Some(target) => self.script.directory = join(&self.script.directory, target),
-            }
-        } else if !words.is_empty() {
-            self.program(words, simple);
+        // Words that are added come from the input, which is no text to be filtered then.
+        if command.is_open_ended {
+            self.fed_from = None;
         }
-        self.redirects(simple);
-        self.script.effects.truncate(MOST_EFFECTS);
+        let inner = if REMOTE.contains(&program) { &[][..] } else { &line.wrapped[index][..] };
+        let words = words_of(command);
+        let input = input_of(command);
+        if (inner.is_empty() || !is_wrapper(program)) && !words.is_empty() {
+            self.program(&words, input);
+        }
+        self.run(line, inner, CommandLevel::Wrapped);
+        for output in command.redirects.iter().filter_map(output_of) {
+            let text = programs::printed_text(&words, input);
+            if let Some(effect) = programs::redirect(&output, text.as_deref(), &self.script.directory) {
+                self.script.purpose = self.script.purpose.max(CommandPurpose::Other);
+                self.script.effects.push(effect);
+            }
+        }
+        self.script.effects.truncate(MAX_EFFECTS);
     }
 
-    fn program(&mut self, words: &[String], simple: &Simple<'_>) {
+    fn program(&mut self, words: &[String], input: Option<&str>) {
+        if matches!(words[0].as_str(), "cd" | "pushd") {
+            return self.change_directory(&words[1..]);
+        }
         let runner = runners::find_runner(words);
         let purpose = match &runner {
             Some(runner) => runner.purpose,
@@ -149,7 +181,7 @@ impl Reader<'_> {
         // `cat x | head -20` reads twenty lines.
         if let (Some(from), Some(lines)) = (self.fed_from, programs::filtered_lines(words)) {
             for effect in self.script.effects.iter_mut().skip(from) {
-                if let Act::Read { range: range @ None } = &mut effect.act {
+                if let FileOperation::Read { range: range @ None } = &mut effect.act {
                     *range = Some(lines);
                 }
             }
@@ -157,20 +189,19 @@ impl Reader<'_> {
         if self.fed_from.is_some() && programs::drops_lines(words) {
             self.script.is_filtered = true;
         }
-        let found = programs::effects_of(words, simple.heredoc, &self.script.directory);
+        let found = programs::effects_of(words, input, &self.script.directory);
         self.script.effects.extend(found.effects);
         if found.commit.is_some() {
             self.script.commit = found.commit;
         }
     }
 
-    fn redirects(&mut self, simple: &Simple<'_>) {
-        for output in &simple.outputs {
-            let text = programs::printed_text(simple);
-            if let Some(effect) = programs::redirect(output, text.as_deref(), &self.script.directory) {
-                self.script.purpose = self.script.purpose.max(CommandPurpose::Other);
-                self.script.effects.push(effect);
-            }
+    fn change_directory(&mut self, arguments: &[String]) {
+        let target = arguments.iter().find(|word| !word.starts_with('-') || *word == "-");
+        match target.map(String::as_str) {
+            Some("-" | "~") | None => {}
+            Some(target) if target.contains(['$', '`', '*']) => {}
+            Some(target) => self.script.directory = join(&self.script.directory, target),
         }
     }
 
@@ -189,10 +220,37 @@ impl Reader<'_> {
             if let Some((Ok(first), Ok(last))) = ends {
                 change.removed = last.saturating_sub(first).saturating_add(1);
             }
-            self.script.effects.push(Effect::new(path, Act::Edit { change }));
+            self.script.effects.push(FileEffect::new(path, FileOperation::Edit { change }));
         }
         true
     }
+}
+
+/// The program and its arguments, without substitutions that stand for files.
+fn words_of(command: &SimpleCommand) -> Vec<String> {
+    let is_file = |word: &&ShellWord| !word.is_literal() && word.text.starts_with(['<', '>']);
+    command.bare().iter().filter(|word| !is_file(word)).map(|word| word.text.clone()).collect()
+}
+
+/// The text that a command is given as its input, where the script holds it.
+fn input_of(command: &SimpleCommand) -> Option<&str> {
+    command.redirects.iter().find_map(|redirect| match (&redirect.document, redirect.operator) {
+        (Some(document), _) => Some(document.body.as_str()),
+        (None, RedirectOperator::HereString) => Some(redirect.target.text.as_str()),
+        _ => None,
+    })
+}
+
+/// The file that output goes to.
+fn output_of(redirect: &Redirect) -> Option<OutputFile<'_>> {
+    let path = redirect.target.text.as_str();
+    let appends = match redirect.operator {
+        RedirectOperator::Write => false,
+        RedirectOperator::Append => true,
+        RedirectOperator::Duplicate if redirect.reaches_out() => false,
+        _ => return None,
+    };
+    Some(OutputFile { path, appends, is_stderr: redirect.descriptor == Some(2) })
 }
 
 #[cfg(test)]
@@ -207,21 +265,21 @@ mod tests {
             .iter()
             .map(|effect| {
                 let verb = match &effect.act {
-                    Act::Read { range: None } => "read".to_string(),
-                    Act::Read { range: Some(range) } => {
+                    FileOperation::Read { range: None } => "read".to_string(),
+                    FileOperation::Read { range: Some(range) } => {
                         format!(
                             "read[{}-{}]",
                             range.first,
                             range.last.map_or(String::new(), |last| last.to_string())
                         )
                     }
-                    Act::Write { .. } => "write".to_string(),
-                    Act::Create { .. } => "create".to_string(),
-                    Act::Append { .. } => "append".to_string(),
-                    Act::Edit { .. } => "edit".to_string(),
-                    Act::Delete => "delete".to_string(),
-                    Act::Move { to } => format!("move[{to}]"),
-                    Act::Restore => "restore".to_string(),
+                    FileOperation::Write { .. } => "write".to_string(),
+                    FileOperation::Create { .. } => "create".to_string(),
+                    FileOperation::Append { .. } => "append".to_string(),
+                    FileOperation::Edit { .. } => "edit".to_string(),
+                    FileOperation::Delete => "delete".to_string(),
+                    FileOperation::Move { to } => format!("move[{to}]"),
+                    FileOperation::Restore => "restore".to_string(),
                 };
                 format!("{verb} {}", effect.path)
             })
@@ -270,6 +328,25 @@ mod tests {
         check("touch new.txt", "append new.txt");
         check("mkdir -p a/b", "");
         check("npm test > /dev/null 2>&1", "");
+        check("npm test >& all.log", "write all.log");
+        check("sudo tee a <<< x > b", "write a, write b");
+        check("echo a > >(cat)", "");
+    }
+
+    #[test]
+    fn commands_that_others_run_count() {
+        check("bash -c 'cat a; rm b' && cat c", "read a, delete b, read c");
+        check("bash <<'E'\nrm a\nE", "delete a");
+        check("find . -name x -exec sed -i s/a/b/ {} + -exec cat a \\;", "read a");
+        check("ls | xargs -I{} cp {} dir/", "");
+        check("ls | xargs head -5 a", "read[1-5] a");
+        check("ssh host 'rm a'", "");
+        check("echo $(rm a) \"$(cat b)\"", "");
+        check("cat ${x:-a b} c", "read c");
+        check("cat a\r\nrm b\r\n", "read a, delete b");
+        check("for f in a b; do touch $f c; done", "append c");
+        check("f() { rm a; }", "delete a");
+        check("case $x in a) rm b;; esac", "delete b");
     }
 
     #[test]
@@ -283,6 +360,7 @@ mod tests {
         check("git checkout main", "");
         check("git -C /w commit -am 'fix: it'", "commit fix: it");
         check("git add . && git commit -m \"$(cat <<'EOF'\nfeat: x\n\nmore\nEOF\n)\"", "commit feat: x");
+        check("git commit -m \"$(cat <<'EOF'\nDon't; stop\nEOF\n)\" && rm x", "delete x, commit Don't; stop");
         check("git commit -m one -m two", "commit one");
         check("git apply <<'E'\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\nE", "edit x");
         check("apply_patch <<'E'\n*** Begin Patch\n*** Add File: n\n+x\n*** End Patch\nE", "create n");
@@ -317,6 +395,11 @@ mod tests {
         check_run("cd a && npm run build", CommandPurpose::Build, Some("npm run build"), false);
         check_run("python x.py", CommandPurpose::Other, None, false);
         check_run("echo x > y", CommandPurpose::Other, None, false);
+        check_run("find . | xargs rm", CommandPurpose::Other, None, false);
+        check_run("find . -exec grep x {} +", CommandPurpose::Look, None, false);
+        check_run("env A=1 bash -c 'npm test'", CommandPurpose::Test, Some("npm test"), false);
+        check_run("xvfb-run -a npm test", CommandPurpose::Test, Some("npm test"), false);
+        check_run("ls 'open", CommandPurpose::Look, None, false);
     }
 
     #[test]

@@ -1,146 +1,114 @@
-//! Knows what common programs do to the files they are given.
+//! The effects of common programs on the files among their arguments.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use super::git;
-use super::split::{Redirect, Simple};
-use super::wrappers::base_name;
-use crate::effect::{Act, Effect, hash_text, written};
+use super::operands::{WorkingDirectory, append, operands, sed_range, write};
+use crate::data::{DataError, DataFile, loaded};
+use crate::effect::{FileEffect, FileOperation, written};
 use crate::entries::{FileChange, LineRange};
-use crate::patch::read_patch;
-use crate::paths::{file_name, join};
+use crate::paths::{base_name, file_name, join};
 
-/// What one program does.
+/// The effects of one program.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) effects: Vec<Effect>,
+pub(super) struct ProgramEffects {
+    pub(super) effects: Vec<FileEffect>,
     /// The first line of the message of the commit that it makes.
     pub(super) commit: Option<String>,
 }
 
-/// Programs that change nothing.
-const LOOKERS: &[&str] = &[
-    "ls",
-    "ll",
-    "cat",
-    "head",
-    "tail",
-    "less",
-    "more",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "ag",
-    "ack",
-    "find",
-    "fd",
-    "wc",
-    "pwd",
-    "which",
-    "echo",
-    "printf",
-    "tree",
-    "file",
-    "stat",
-    "du",
-    "df",
-    "sort",
-    "uniq",
-    "cut",
-    "tr",
-    "jq",
-    "yq",
-    "awk",
-    "sed",
-    "env",
-    "printenv",
-    "date",
-    "whoami",
-    "uname",
-    "ps",
-    "cd",
-    "true",
-    "false",
-    "test",
-    "[",
-    "[[",
-    "sleep",
-    "diff",
-    "cmp",
-    "type",
-    "xxd",
-    "hexdump",
-    "strings",
-    "nl",
-    "basename",
-    "dirname",
-    "realpath",
-    "readlink",
-    "export",
-    "set",
-    "column",
-    "lsof",
-    "pgrep",
-    "id",
-    "hostname",
-    "md5sum",
-    "sha256sum",
-    "shasum",
-    "open",
-    "goto",
-    "scroll_down",
-    "scroll_up",
-    "search_dir",
-    "search_file",
-    "find_file",
-    "for",
-    "done",
-    "fi",
-    "case",
-    "esac",
-    "read",
-    "wait",
-    "exit",
-    "return",
-    "break",
-    "continue",
-    "bat",
-    "man",
-    "history",
-    "alias",
-    "popd",
-    "column",
-    "rev",
-    "tac",
-    "od",
-    "set_cursors",
-    "xargs",
-    "let",
-    "local",
-    "in",
-];
+/// Programs by their effect on files: `data/programs.txt`.
+#[derive(Default)]
+pub(crate) struct Programs {
+    /// Programs that change nothing.
+    looking: HashSet<&'static str>,
+    /// Programs that change nothing if one of these is among their arguments.
+    looking_with: HashMap<&'static str, Vec<&'static str>>,
+    /// Programs that do the same to each file among their arguments.
+    acting: HashMap<&'static str, (ProgramAction, Vec<&'static str>)>,
+    /// Programs that may drop lines of what they are fed.
+    filtering: HashSet<&'static str>,
+}
 
-/// Whether a command only looks at something.
+/// The action of a program on the files among its arguments.
+#[derive(Clone, Copy)]
+enum ProgramAction {
+    Read,
+    Delete,
+    Write,
+    Touch,
+    Move,
+    Copy,
+    Patch,
+}
+
+static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| loaded(parse(&FILE)));
+
+pub(crate) const FILE: DataFile =
+    DataFile { name: "programs.txt", text: include_str!("../../data/programs.txt") };
+
+pub(crate) fn parse(file: &DataFile) -> Result<Programs, DataError> {
+    let mut all = Programs::default();
+    for line in file.lines() {
+        let line = line?;
+        let mut words = line.value.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        let rest: Vec<&str> = words.collect();
+        let action = match (line.key, &rest[..]) {
+            ("looks", []) => {
+                all.looking.insert(program);
+                continue;
+            }
+            ("looks", [argument]) => {
+                all.looking_with.entry(program).or_default().push(argument);
+                continue;
+            }
+            ("filters", []) => {
+                all.filtering.insert(program);
+                continue;
+            }
+            ("looks" | "filters", _) => return Err(line.error("too many words")),
+            ("reads", _) => ProgramAction::Read,
+            ("deletes", _) => ProgramAction::Delete,
+            ("writes", _) => ProgramAction::Write,
+            ("touches", _) => ProgramAction::Touch,
+            ("moves", _) => ProgramAction::Move,
+            ("copies", _) => ProgramAction::Copy,
+            ("patches", _) => ProgramAction::Patch,
+            _ => return Err(line.unknown_key()),
+        };
+        if let Some(word) = rest.iter().find(|word| !word.starts_with('-')) {
+            return Err(line.error(format!("`{word}` is no option")));
+        }
+        if all.acting.insert(program, (action, rest)).is_some() {
+            return Err(line.error(format!("`{program}` has an action already")));
+        }
+    }
+    Ok(all)
+}
+
+/// True if a command changes nothing.
 pub(super) fn only_looks(words: &[String]) -> bool {
     let Some(program) = words.first().map(|program| base_name(program)) else { return true };
     let has = |start: &str| words.iter().any(|word| word.starts_with(start));
+    let is_listed =
+        |argument: &str| PROGRAMS.looking_with.get(program).is_some_and(|listed| listed.contains(&argument));
     match program {
-        "git" => git::only_looks(words),
+        "git" => git::only_looks(words, is_listed),
         "sed" => !has("-i") && !has("--in-place"),
-        "find" => !has("-delete") && !has("-exec"),
-        "gh" => {
-            words.iter().any(|word| matches!(word.as_str(), "view" | "list" | "status" | "diff" | "checks"))
-        }
-        _ => LOOKERS.contains(&program),
+        // What it runs is looked at by itself.
+        "find" => !has("-delete"),
+        _ => PROGRAMS.looking.contains(program) || words.iter().any(|word| is_listed(word)),
     }
 }
 
-/// What a program does to files, run in `directory`.
-pub(super) fn effects_of(words: &[String], heredoc: Option<&str>, directory: &str) -> Found {
-    let Some((program, arguments)) = words.split_first() else { return Found::default() };
-    let place = Place { directory };
+/// The effects of a program that runs in `directory`.
+pub(super) fn effects_of(words: &[String], input: Option<&str>, directory: &str) -> ProgramEffects {
+    let Some((program, arguments)) = words.split_first() else { return ProgramEffects::default() };
+    let place = WorkingDirectory { directory };
     let mut commit = None;
     let effects = match base_name(program) {
-        "cat" | "less" | "more" | "bat" | "nl" | "tac" => place.reads(arguments, &[], None),
         "head" => place.reads(arguments, &["-n", "-c"], Some(head_range(arguments))),
         "tail" => place.reads(arguments, &["-n", "-c"], tail_range(arguments)),
         "sed" => place.sed(arguments),
@@ -151,22 +119,16 @@ pub(super) fn effects_of(words: &[String], heredoc: Option<&str>, directory: &st
             let appends = arguments.iter().any(|word| word == "-a" || word == "--append");
             place.each(&operands(arguments, &[]), |_| if appends { append() } else { write(None) })
         }
-        "rm" | "unlink" | "rmdir" => place.each(&operands(arguments, &[]), |_| Act::Delete),
-        "mv" => place.moves(&operands(arguments, &["-t"])),
-        "cp" | "install" => place.copies(&operands(arguments, &["-m", "-t"])),
-        "touch" => place.each(&operands(arguments, &["-d", "-t", "-r"]), |_| append()),
         "git" => {
-            let (effects, message) = git::effects_of(words, heredoc, &place);
+            let (effects, message) = git::effects_of(words, input, &place);
             commit = message;
             effects
         }
-        "patch" => place.patch(heredoc.unwrap_or_default()),
         "apply_patch" | "applypatch" => {
-            place.patch(heredoc.or(arguments.first().map(String::as_str)).unwrap_or_default())
+            place.patch(input.or(arguments.first().map(String::as_str)).unwrap_or_default())
         }
-        "create" => place.each(&operands(arguments, &[])[..1.min(arguments.len())], |_| Act::Create {
-            change: FileChange { edits: 1, ..FileChange::default() },
-            hash: None,
+        "create" => place.each(&operands(arguments, &[])[..1.min(arguments.len())], |_| {
+            FileOperation::Create { change: FileChange { edits: 1, ..FileChange::default() }, hash: None }
         }),
         "open" => {
             let line = arguments.get(1).is_none_or(|word| word.parse::<u32>().is_ok());
@@ -177,9 +139,23 @@ pub(super) fn effects_of(words: &[String], heredoc: Option<&str>, directory: &st
                 .unwrap_or_default()
         }
         "str_replace_editor" => place.editor(arguments),
-        _ => Vec::new(),
+        program => {
+            let Some((action, with_value)) = PROGRAMS.acting.get(program) else {
+                return ProgramEffects::default();
+            };
+            let files = operands(arguments, with_value);
+            match action {
+                ProgramAction::Read => place.each(&files, |_| FileOperation::Read { range: None }),
+                ProgramAction::Delete => place.each(&files, |_| FileOperation::Delete),
+                ProgramAction::Write => place.each(&files, |_| write(None)),
+                ProgramAction::Touch => place.each(&files, |_| append()),
+                ProgramAction::Move => place.moves(&files),
+                ProgramAction::Copy => place.copies(&files),
+                ProgramAction::Patch => place.patch(input.unwrap_or_default()),
+            }
+        }
     };
-    Found { effects, commit }
+    ProgramEffects { effects, commit }
 }
 
 /// The lines that a program lets through of what it is fed.
@@ -196,61 +172,39 @@ pub(super) fn filtered_lines(words: &[String]) -> Option<LineRange> {
     }
 }
 
-/// Whether a program may drop lines of what it is fed that tell of a failure.
+/// True if a program may drop lines of its input that tell of a failure.
 pub(super) fn drops_lines(words: &[String]) -> bool {
     let Some(program) = words.first() else { return false };
     let seeks_failures = words
         .iter()
         .any(|word| ["error", "Error", "ERROR", "fail", "FAIL"].iter().any(|sought| word.contains(sought)));
-    matches!(base_name(program), "grep" | "egrep" | "rg" | "awk" | "sed" | "jq" | "cut" | "tee" | "wc")
-        && !seeks_failures
+    PROGRAMS.filtering.contains(base_name(program)) && !seeks_failures
+}
+
+/// A file that output goes to.
+pub(super) struct OutputFile<'w> {
+    pub(super) path: &'w str,
+    pub(super) appends: bool,
+    /// True if only messages go there and not the output itself.
+    pub(super) is_stderr: bool,
 }
 
 /// The effect of sending output to a file; `text` is what goes there, where it is known.
-pub(super) fn redirect(output: &Redirect, text: Option<&str>, directory: &str) -> Option<Effect> {
-    let path = file_name(&output.path)?;
-    let act = if output.appends { Act::Append { change: written(text) } } else { write(text) };
+pub(super) fn redirect(output: &OutputFile<'_>, text: Option<&str>, directory: &str) -> Option<FileEffect> {
+    let path = file_name(output.path)?;
+    let act = if output.appends { FileOperation::Append { change: written(text) } } else { write(text) };
     // A file of messages only is seldom part of the work, yet it is one that was written.
     let act = if output.is_stderr { write(None) } else { act };
-    Some(Effect::new(join(directory, path), act))
+    Some(FileEffect::new(join(directory, path), act))
 }
 
-/// What a command prints, where its words or its heredoc tell.
-pub(super) fn printed_text(simple: &Simple<'_>) -> Option<String> {
-    let program = simple.words.first().map(|program| base_name(program))?;
-    match program {
-        "cat" => simple.heredoc.map(str::to_string),
-        "echo" => Some(operands(&simple.words[1..], &[]).join(" ")),
+/// The text that a command prints, where its words or its input tell.
+pub(super) fn printed_text(words: &[String], input: Option<&str>) -> Option<String> {
+    match base_name(words.first()?) {
+        "cat" => input.map(str::to_string),
+        "echo" => Some(operands(&words[1..], &[]).join(" ")),
         _ => None,
     }
-}
-
-fn write(text: Option<&str>) -> Act {
-    let change =
-        if text.is_some() { written(text) } else { FileChange { edits: 1, ..FileChange::default() } };
-    Act::Write { change, hash: text.map(hash_text) }
-}
-
-fn append() -> Act {
-    Act::Append { change: FileChange { edits: 1, ..FileChange::default() } }
-}
-
-/// The words that are no options; `with_value` are options that take the next word.
-pub(super) fn operands<'w>(arguments: &'w [String], with_value: &[&str]) -> Vec<&'w str> {
-    let mut found = Vec::new();
-    let mut words = arguments.iter().map(String::as_str);
-    let mut only_operands = false;
-    while let Some(word) = words.next() {
-        match word {
-            "--" if !only_operands => only_operands = true,
-            option if !only_operands && with_value.contains(&option) => {
-                words.next();
-            }
-            option if !only_operands && option.starts_with('-') && option.len() > 1 => {}
-            operand => found.push(operand),
-        }
-    }
-    found
 }
 
 /// The value of `-n 20`, `-n20`, `-20` and `--lines=20`.
@@ -281,116 +235,4 @@ fn head_range(arguments: &[String]) -> LineRange {
 fn tail_range(arguments: &[String]) -> Option<LineRange> {
     let first = line_count(arguments)?.strip_prefix('+')?.parse().ok()?;
     Some(LineRange { first, last: None })
-}
-
-/// `10,40p`, `7p` and `10,$p`.
-fn sed_range(script: &str) -> Option<LineRange> {
-    let lines = script.split(';').next()?.trim().strip_suffix('p')?;
-    let (first, last) = lines.split_once(',').unwrap_or((lines, lines));
-    Some(LineRange { first: first.trim().parse().ok()?, last: last.trim().parse().ok() })
-}
-
-/// The folder that words are seen from.
-pub(super) struct Place<'d> {
-    directory: &'d str,
-}
-
-impl Place<'_> {
-    pub(super) fn each(&self, paths: &[&str], act: impl Fn(&str) -> Act) -> Vec<Effect> {
-        let paths = paths.iter().filter_map(|path| file_name(path));
-        paths.map(|path| Effect::new(join(self.directory, path), act(path))).collect()
-    }
-
-    fn reads(&self, arguments: &[String], with_value: &[&str], range: Option<LineRange>) -> Vec<Effect> {
-        self.each(&operands(arguments, with_value), |_| Act::Read { range })
-    }
-
-    fn edits(&self, paths: &[&str]) -> Vec<Effect> {
-        // The first operand may be the script; a script is no file name.
-        let is_file = |path: &&&str| !path.is_empty() && !is_script(path);
-        let paths: Vec<&str> = paths.iter().filter(is_file).copied().collect();
-        self.each(&paths, |_| Act::Edit { change: FileChange { edits: 1, ..FileChange::default() } })
-    }
-
-    fn sed(&self, arguments: &[String]) -> Vec<Effect> {
-        let in_place = arguments.iter().any(|word| word.starts_with("-i") || word.starts_with("--in-place"));
-        let has_script_option =
-            arguments.iter().any(|word| word == "-e" || word == "--expression" || word == "-f");
-        let words = operands(arguments, &["-e", "--expression", "-f"]);
-        if in_place {
-            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-            let skipped = usize::from(!has_script_option && !words.is_empty());
-            return self.edits(&words[skipped..]);
-        }
-        let prints = arguments.iter().any(|word| word.starts_with("-n"));
-        let (script, files) = match words.split_first() {
-            Some((script, files)) if !has_script_option => (Some(*script), files),
-            _ => (None, words.as_slice()),
-        };
-        let range = script.and_then(sed_range);
-        if prints {
-            self.each(files, |_| Act::Read { range })
-        } else {
-            self.each(files, |_| Act::Read { range: None })
-        }
-    }
-
-    pub(super) fn moves(&self, paths: &[&str]) -> Vec<Effect> {
-        self.pairs(paths, |from, to| Effect::new(from, Act::Move { to }))
-    }
-
-    fn copies(&self, paths: &[&str]) -> Vec<Effect> {
-        self.pairs(paths, |_, to| Effect::new(to, write(None)))
-    }
-
-    /// Each path but the last with where it goes: the last path, or below it where that is a folder.
-    fn pairs(&self, paths: &[&str], effect: impl Fn(String, String) -> Effect) -> Vec<Effect> {
-        let Some((target, sources)) = paths.split_last() else { return Vec::new() };
-        let Some(target_name) = file_name(target) else { return Vec::new() };
-        let is_folder = sources.len() > 1 || target.ends_with('/');
-        let sources = sources.iter().filter_map(|source| file_name(source));
-        sources
-            .map(|source| {
-                let to = if is_folder {
-                    format!("{target_name}/{}", base_name(source))
-                } else {
-                    target_name.to_string()
-                };
-                effect(join(self.directory, source), join(self.directory, &to))
-            })
-            .collect()
-    }
-
-    pub(super) fn patch(&self, patch: &str) -> Vec<Effect> {
-        let mut effects = read_patch(patch);
-        for effect in &mut effects {
-            effect.path = join(self.directory, &effect.path);
-            if let Act::Move { to } = &mut effect.act {
-                *to = join(self.directory, to);
-            }
-        }
-        effects
-    }
-
-    /// The editor of agents that edit through their shell.
-    fn editor(&self, arguments: &[String]) -> Vec<Effect> {
-        let [verb, path, ..] = arguments else { return Vec::new() };
-        let value = |option: &str| {
-            arguments.iter().skip_while(|word| *word != option).nth(1).map(String::as_str).unwrap_or_default()
-        };
-        let Some(path) = file_name(path).map(|path| join(self.directory, path)) else { return Vec::new() };
-        match verb.as_str() {
-            "view" => vec![Effect::read(path, None)],
-            "create" => vec![Effect::write(path, Some(value("--file_text")))],
-            "str_replace" => vec![Effect::replace(path, value("--old_str"), value("--new_str"))],
-            "insert" => vec![Effect::replace(path, "", value("--new_str"))],
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// Whether a word looks like a substitution and not like a path.
-fn is_script(word: &str) -> bool {
-    let mut chars = word.chars();
-    matches!((chars.next(), chars.next()), (Some('s' | 'y'), Some('/' | '|' | '#' | ',' | '@')))
 }

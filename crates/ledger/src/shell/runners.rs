@@ -1,8 +1,12 @@
-//! Knows the programs that test, build and check.
+//! Programs that test, build and check.
 
-use super::wrappers::base_name;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use crate::data::{DataError, DataFile, loaded};
 use crate::entries::CommandPurpose;
 use crate::entries::CommandPurpose::{Build, Check, Test};
+use crate::paths::base_name;
 
 /// A program that tests, builds or checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,136 +16,73 @@ pub(super) struct Runner {
     pub(super) purpose: CommandPurpose,
 }
 
-/// Words by what they are for.
-type Purposes = &'static [(CommandPurpose, &'static [&'static str])];
+/// Programs that test, build and check: `data/runners.txt` and `data/task-names.txt`.
+#[derive(Default)]
+pub(crate) struct Runners {
+    /// Programs that always do the same.
+    programs: HashMap<&'static str, CommandPurpose>,
+    /// Programs whose subcommand or option decides.
+    by_argument: HashMap<&'static str, Vec<(&'static str, CommandPurpose)>>,
+    /// Programs that run tasks which a project names itself.
+    tasks: HashSet<&'static str>,
+    /// Programs that run several of them at once.
+    goals: HashSet<&'static str>,
+    /// Programs that start another one, with the words between them.
+    launchers: Vec<(&'static str, Vec<&'static str>)>,
+    task_names: Vec<(&'static str, CommandPurpose)>,
+}
 
-/// Programs that always do the same.
-const PLAIN: Purposes = &[
-    (
-        Test,
-        &[
-            "pytest",
-            "py.test",
-            "unittest",
-            "tox",
-            "nox",
-            "nose2",
-            "nosetests",
-            "jest",
-            "vitest",
-            "mocha",
-            "ava",
-            "tap",
-            "karma",
-            "rspec",
-            "phpunit",
-            "pest",
-            "ctest",
-            "bats",
-            "gotestsum",
-            "busted",
-        ],
-    ),
-    (
-        Build,
-        &[
-            "ninja", "gcc", "g++", "cc", "clang", "clang++", "rustc", "javac", "webpack", "rollup",
-            "esbuild", "tsup", "msbuild",
-        ],
-    ),
-    (
-        Check,
-        &[
-            "tsc",
-            "tsgo",
-            "eslint",
-            "ruff",
-            "mypy",
-            "pyright",
-            "flake8",
-            "pylint",
-            "black",
-            "isort",
-            "biome",
-            "prettier",
-            "golangci-lint",
-            "gofmt",
-            "goimports",
-            "rubocop",
-            "shellcheck",
-            "stylelint",
-            "knip",
-            "oxlint",
-            "py_compile",
-            "vue-tsc",
-            "svelte-check",
-            "staticcheck",
-            "rustfmt",
-            "hadolint",
-            "ktlint",
-            "phpstan",
-            "psalm",
-        ],
-    ),
-];
+static RUNNERS: LazyLock<Runners> = LazyLock::new(|| loaded(parse(&FILE, &TASK_NAMES_FILE)));
 
-/// Programs whose first words decide.
-const BY_SUBCOMMAND: &[(&str, Purposes)] = &[
-    (
-        "cargo",
-        &[
-            (Test, &["test", "t", "nextest", "miri"]),
-            (Build, &["build", "b"]),
-            (Check, &["check", "c", "clippy", "fmt", "doc"]),
-        ],
-    ),
-    ("go", &[(Test, &["test"]), (Build, &["build", "install"]), (Check, &["vet", "fmt"])]),
-    ("dotnet", &[(Test, &["test"]), (Build, &["build", "publish"]), (Check, &["format"])]),
-    ("swift", &[(Test, &["test"]), (Build, &["build"])]),
-    ("zig", &[(Test, &["test"]), (Build, &["build"])]),
-    ("mix", &[(Test, &["test"]), (Build, &["compile"]), (Check, &["format", "credo", "dialyzer"])]),
-    ("deno", &[(Test, &["test"]), (Check, &["check", "lint", "fmt"])]),
-    ("bazel", &[(Test, &["test"]), (Build, &["build"])]),
-    ("playwright", &[(Test, &["test"])]),
-    ("cypress", &[(Test, &["run"])]),
-    ("vite", &[(Build, &["build"])]),
-    ("next", &[(Build, &["build"]), (Check, &["lint"])]),
-    ("flutter", &[(Test, &["test"]), (Build, &["build"]), (Check, &["analyze"])]),
-    ("rails", &[(Test, &["test"])]),
-    ("docker", &[(Build, &["build"])]),
-    ("cmake", &[(Build, &["--build"])]),
-    ("react-router", &[(Check, &["typegen"]), (Build, &["build"])]),
-];
+pub(crate) const FILE: DataFile =
+    DataFile { name: "runners.txt", text: include_str!("../../data/runners.txt") };
+pub(crate) const TASK_NAMES_FILE: DataFile =
+    DataFile { name: "task-names.txt", text: include_str!("../../data/task-names.txt") };
 
-/// Programs that start what a project calls by a name of its own; `run` and the like may stand between.
-const BY_SCRIPT: &[&str] = &[
-    "npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "mise", "rake", "composer", "invoke",
-    "pdm", "hatch", "turbo", "nx",
-];
+pub(crate) fn parse(runners: &DataFile, task_names: &DataFile) -> Result<Runners, DataError> {
+    let mut all = Runners::default();
+    for line in runners.lines() {
+        let line = line?;
+        let words: Vec<&str> = line.value.split_whitespace().collect();
+        let is_new = match (purpose_of_key(line.key), line.key, &words[..]) {
+            (Some(purpose), _, [program]) => all.programs.insert(program, purpose).is_none(),
+            (Some(purpose), _, [program, argument]) => {
+                let known = all.by_argument.entry(program).or_default();
+                let is_new = known.iter().all(|(known, _)| known != argument);
+                known.push((argument, purpose));
+                is_new
+            }
+            (_, "tasks", [program]) => all.tasks.insert(program),
+            (_, "goals", [program]) => all.goals.insert(program),
+            (_, "launches", [program, between @ ..]) => {
+                all.launchers.push((program, between.to_vec()));
+                true
+            }
+            (None, key, _) if !["tasks", "goals", "launches"].contains(&key) => {
+                return Err(line.unknown_key());
+            }
+            _ => return Err(line.error("too many words")),
+        };
+        if !is_new {
+            return Err(line.error(format!("`{}` stands in the file already", line.value)));
+        }
+    }
+    for line in task_names.lines() {
+        let line = line?;
+        let purpose = purpose_of_key(line.key).ok_or_else(|| line.unknown_key())?;
+        all.task_names.push((line.value, purpose));
+    }
+    Ok(all)
+}
 
-/// Programs that start another program, with the words that stand between.
-const LAUNCHERS: &[(&str, &[&str])] = &[
-    ("npx", &[]),
-    ("pnpx", &[]),
-    ("bunx", &[]),
-    ("uvx", &[]),
-    ("pnpm", &["exec"]),
-    ("pnpm", &["dlx"]),
-    ("npm", &["exec"]),
-    ("yarn", &["dlx"]),
-    ("yarn", &["exec"]),
-    ("uv", &["run"]),
-    ("poetry", &["run"]),
-    ("pipenv", &["run"]),
-    ("rye", &["run"]),
-    ("pdm", &["run"]),
-    ("hatch", &["run"]),
-    ("bundle", &["exec"]),
-    ("mise", &["exec"]),
-    ("python", &["-m"]),
-    ("python3", &["-m"]),
-    ("coverage", &["run", "-m"]),
-];
+fn purpose_of_key(key: &str) -> Option<CommandPurpose> {
+    match key {
+        "test" => Some(Test),
+        "build" => Some(Build),
+        "check" => Some(Check),
+        _ => None,
+    }
+}
 
 /// The runner that these words start, if they start one.
 pub(super) fn find_runner(words: &[String]) -> Option<Runner> {
@@ -155,8 +96,8 @@ fn find(words: &[&str], depth: usize) -> Option<Runner> {
     let program = if program.starts_with("python3.") { "python3" } else { program };
     let arguments = &words[1..];
     if depth < 4 {
-        for (launcher, between) in LAUNCHERS {
-            if program == *launcher && starts_with_words(arguments, between) {
+        for (launcher, between) in &RUNNERS.launchers {
+            if program == *launcher && arguments.starts_with(between) {
                 let rest = &arguments[between.len()..];
                 let skipped = rest.iter().take_while(|word| word.starts_with('-')).count();
                 if let Some(found) = find(&rest[skipped..], depth + 1) {
@@ -165,37 +106,35 @@ fn find(words: &[&str], depth: usize) -> Option<Runner> {
             }
         }
     }
-    let plain = PLAIN.iter().find(|(_, names)| names.contains(&program));
-    if let Some((purpose, _)) = plain {
+    if let Some(purpose) = RUNNERS.programs.get(program) {
         let asks_only = arguments.iter().any(|word| matches!(*word, "--version" | "--help" | "-V"));
         return (!asks_only).then(|| Runner { name: program.to_string(), purpose: *purpose });
     }
-    if let Some((_, subcommands)) = BY_SUBCOMMAND.iter().find(|(name, _)| *name == program) {
-        let subcommand =
-            arguments.iter().find(|word| !word.starts_with(['-', '+']) || **word == "--build")?;
-        let (purpose, _) = subcommands.iter().find(|(_, names)| names.contains(subcommand))?;
-        return Some(Runner { name: format!("{program} {subcommand}"), purpose: *purpose });
+    if let Some(listed) = RUNNERS.by_argument.get(program) {
+        let subcommand = arguments.iter().find(|word| !word.starts_with(['-', '+']));
+        let is_given = |argument: &&'static str| {
+            if argument.starts_with('-') {
+                arguments.contains(argument)
+            } else {
+                subcommand == Some(argument)
+            }
+        };
+        let (argument, purpose) = listed.iter().find(|(argument, _)| is_given(argument))?;
+        return Some(Runner { name: format!("{program} {argument}"), purpose: *purpose });
     }
     match program {
-        "mvn" | "mvnw" | "gradle" | "gradlew" | "sbt" | "xcodebuild" => {
+        _ if RUNNERS.goals.contains(program) => {
             let goals = arguments.iter().filter(|word| !word.starts_with('-'));
             let (goal, purpose) =
                 goals.filter_map(|goal| Some((goal, purpose_of_name(goal)?))).max_by_key(|(_, p)| *p)?;
             Some(Runner { name: format!("{program} {goal}"), purpose })
         }
-        "node" if arguments.contains(&"--test") => {
-            Some(Runner { name: "node --test".to_string(), purpose: Test })
-        }
         "make" | "gmake" if !arguments.iter().any(|word| !word.starts_with('-')) => {
             Some(Runner { name: program.to_string(), purpose: Build })
         }
-        _ if BY_SCRIPT.contains(&program) => by_script(program, arguments),
+        _ if RUNNERS.tasks.contains(program) => by_script(program, arguments),
         _ => None,
     }
-}
-
-fn starts_with_words(words: &[&str], start: &[&str]) -> bool {
-    words.len() >= start.len() && words.iter().zip(start).all(|(word, start)| word == start)
 }
 
 /// `npm test`, `npm --prefix x run build`, `mise run lint`, `make -j4 check`.
@@ -222,35 +161,17 @@ fn by_script(program: &str, arguments: &[&str]) -> Option<Runner> {
     Some(Runner { name: full, purpose: purpose_of_name(name)? })
 }
 
-/// What a project's own name for a task says.
+/// The purpose of a task, by the name that a project gives it.
 fn purpose_of_name(name: &str) -> Option<CommandPurpose> {
     let name = name.to_ascii_lowercase();
-    let says = |words: &[&str]| {
-        name.split(['-', ':', '_', '.', '/']).any(|piece| words.iter().any(|word| piece.starts_with(word)))
+    let pieces: Vec<&str> = name.split(['-', ':', '_', '.', '/']).collect();
+    let says = |word: &str| match word.strip_prefix('*') {
+        Some(end) => name.ends_with(end),
+        None => pieces.iter().any(|piece| piece.starts_with(word)),
     };
-    if says(&["test", "spec", "e2e", "verify", "integration", "unittest"])
-        || name.ends_with("test")
-        || name.ends_with("tests")
-    {
-        Some(Test)
-    } else if says(&[
-        "lint",
-        "check",
-        "typecheck",
-        "fmt",
-        "format",
-        "clippy",
-        "vet",
-        "tsc",
-        "types",
-        "validate",
-    ]) {
-        Some(Check)
-    } else if says(&["build", "compile", "bundle", "dist", "package", "assemble"]) && name != "packages" {
-        Some(Build)
-    } else {
-        None
-    }
+    let (_, purpose) = RUNNERS.task_names.iter().find(|(word, _)| says(word))?;
+    // `npm packages` makes none.
+    (name != "packages").then_some(*purpose)
 }
 
 #[cfg(test)]

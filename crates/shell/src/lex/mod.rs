@@ -7,7 +7,7 @@ mod words;
 use redirects::PendingDocument;
 use words::RawWord;
 
-use crate::{CommandOrigin, Redirect, ShellScript, ShellWord, SimpleCommand, Unclear, WordKind};
+use crate::{CommandOrigin, Redirect, Separator, ShellScript, ShellWord, SimpleCommand, Unclear, WordKind};
 
 /// The depth to which substitutions may be nested.
 pub(crate) const MAX_DEPTH: usize = 24;
@@ -48,6 +48,8 @@ struct Lexer<'a> {
     unclear: Option<Unclear>,
     /// Documents that begin on the next line.
     pending: Vec<PendingDocument>,
+    /// The last command of the script that is being read, not of substitutions in it.
+    last_command: Option<usize>,
     /// True if this is read inside a substitution.
     is_nested: bool,
     /// True if places in `text` are places in the line.
@@ -56,7 +58,7 @@ struct Lexer<'a> {
 
 /// A command as far as it has been read.
 #[derive(Default)]
-struct Partial {
+struct PartialCommand {
     start: Option<usize>,
     words: Vec<RawWord>,
     word: Option<RawWord>,
@@ -67,7 +69,7 @@ struct Partial {
     end: usize,
 }
 
-impl Partial {
+impl PartialCommand {
     fn end_word(&mut self) {
         if let Some(word) = self.word.take() {
             self.end = self.end.max(word.span.end);
@@ -92,7 +94,17 @@ impl<'a> Lexer<'a> {
         let is_control = |byte: u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r');
         let unclear = text.bytes().any(is_control).then_some(Unclear::Character);
         let (commands, pending) = (Vec::new(), Vec::new());
-        Self { text, at: 0, depth, commands, unclear, pending, is_nested: false, has_spans: true }
+        Self {
+            text,
+            at: 0,
+            depth,
+            commands,
+            unclear,
+            pending,
+            last_command: None,
+            is_nested: false,
+            has_spans: true,
+        }
     }
 
     fn rest(&self) -> &'a str {
@@ -116,7 +128,7 @@ impl<'a> Lexer<'a> {
 
     /// Reads commands until the text or the bracket around them ends.
     fn script(&mut self, end: ScriptEnd) {
-        let mut partial = Partial::default();
+        let mut partial = PartialCommand::default();
         let mut groups = 0_usize;
         while let Some(next) = self.peek() {
             match next {
@@ -125,7 +137,7 @@ impl<'a> Lexer<'a> {
                     self.at += 1;
                 }
                 '\n' => {
-                    self.finish(&mut partial);
+                    self.finish(&mut partial, Separator::Sequence);
                     self.at += 1;
                     self.read_documents();
                 }
@@ -134,8 +146,9 @@ impl<'a> Lexer<'a> {
                 }
                 '&' if self.rest().starts_with("&>") => self.redirection(&mut partial),
                 ';' | '&' | '|' => {
-                    self.finish(&mut partial);
-                    self.at += 1;
+                    let (separator, length) = separator(self.rest());
+                    self.finish(&mut partial, separator);
+                    self.at += length;
                 }
                 '(' => {
                     if !partial.expects_command() {
@@ -144,12 +157,12 @@ impl<'a> Lexer<'a> {
                     if self.rest().starts_with("((") {
                         self.unclear(Unclear::Arithmetic);
                     }
-                    self.finish(&mut partial);
+                    self.finish(&mut partial, Separator::Sequence);
                     groups += 1;
                     self.at += 1;
                 }
                 ')' => {
-                    self.finish(&mut partial);
+                    self.finish(&mut partial, Separator::Sequence);
                     self.at += 1;
                     match groups.checked_sub(1) {
                         Some(fewer) => groups = fewer,
@@ -164,16 +177,17 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        self.finish(&mut partial);
+        self.finish(&mut partial, Separator::Sequence);
         if end == ScriptEnd::Bracket || groups > 0 || !self.pending.is_empty() {
             self.unclear(Unclear::Unclosed);
         }
     }
 
-    /// Makes a command of what has been read.
-    fn finish(&mut self, partial: &mut Partial) {
+    /// Makes a command of what has been read before an operator.
+    fn finish(&mut self, partial: &mut PartialCommand, separator: Separator) {
         partial.end_word();
-        let Partial { start, words, redirects, words_before_redirect, end, .. } = std::mem::take(partial);
+        let PartialCommand { start, words, redirects, words_before_redirect, end, .. } =
+            std::mem::take(partial);
         let keywords = keywords_before(&words);
         // Behind a redirection they are no words of the grammar.
         if words_before_redirect.is_some_and(|before| before < keywords) {
@@ -194,6 +208,10 @@ impl<'a> Lexer<'a> {
             }
         }
         if words.is_empty() && redirects.is_empty() {
+            // `(a; b) && c`: the operator stands behind a group.
+            if let Some(last) = self.last_command.filter(|_| separator != Separator::Sequence) {
+                self.commands[last].separator = separator;
+            }
             return;
         }
         let from = words.first().map_or(start.unwrap_or(self.at), |word| word.span.start);
@@ -202,12 +220,14 @@ impl<'a> Lexer<'a> {
         for document in &mut self.pending {
             document.command.get_or_insert(self.commands.len());
         }
+        self.last_command = Some(self.commands.len());
         self.commands.push(SimpleCommand {
             text: text.to_owned(),
             span: self.has_spans.then(|| from..from + text.len()),
             words: words.iter().map(|word| word.to_word(from)).collect(),
             assignments,
             redirects,
+            separator,
             origin: if self.is_nested { CommandOrigin::Substitution } else { CommandOrigin::Line },
             is_open_ended: false,
             unread: None,
@@ -226,7 +246,9 @@ impl<'a> Lexer<'a> {
         } else {
             let outer = std::mem::take(&mut self.pending);
             let was_nested = std::mem::replace(&mut self.is_nested, true);
+            let last_outside = self.last_command.take();
             self.script(ScriptEnd::Bracket);
+            self.last_command = last_outside;
             // Shells do not agree on where a document begins that is announced on one side of the bracket.
             if !self.pending.is_empty() {
                 self.unclear(Unclear::Document);
@@ -255,15 +277,28 @@ impl<'a> Lexer<'a> {
         } else {
             lexer.script(ScriptEnd::OfText);
         }
-        self.take_over(lexer);
+        self.append(lexer);
     }
 
-    fn take_over(&mut self, mut inner: Lexer<'_>) {
+    fn append(&mut self, mut inner: Lexer<'_>) {
         self.commands.append(&mut inner.commands);
         if let Some(reason) = inner.unclear {
             self.unclear(reason);
         }
     }
+}
+
+/// The separator that a text begins with, and its length.
+fn separator(text: &str) -> (Separator, usize) {
+    let operators = [
+        ("&&", Separator::And),
+        ("||", Separator::Or),
+        ("|&", Separator::Pipe),
+        ("|", Separator::Pipe),
+        ("&", Separator::Background),
+    ];
+    let found = operators.into_iter().find(|(operator, _)| text.starts_with(operator));
+    found.map_or((Separator::Sequence, 1), |(operator, separator)| (separator, operator.len()))
 }
 
 /// The number of words at the beginning that belong to the grammar; for `time`, its option too.

@@ -1,19 +1,19 @@
 //! Reads redirections and here-documents.
 
 use super::words::{Quoting, RawWord};
-use super::{Lexer, Partial};
+use super::{Lexer, PartialCommand};
 use crate::{HereDocument, Redirect, RedirectOperator, Unclear};
 
 /// The operators, longer ones first.
 const OPERATORS: &[(&str, RedirectOperator)] = &[
     ("<<<", RedirectOperator::HereString),
     ("<<-", RedirectOperator::Document),
-    ("&>>", RedirectOperator::Write),
+    ("&>>", RedirectOperator::Append),
     ("<<", RedirectOperator::Document),
     ("<>", RedirectOperator::Write),
     ("<&", RedirectOperator::Duplicate),
     ("&>", RedirectOperator::Write),
-    (">>", RedirectOperator::Write),
+    (">>", RedirectOperator::Append),
     (">&", RedirectOperator::Duplicate),
     (">|", RedirectOperator::Write),
     ("<", RedirectOperator::Read),
@@ -31,14 +31,13 @@ pub(super) struct PendingDocument {
 }
 
 impl Lexer<'_> {
-    pub(super) fn redirection(&mut self, partial: &mut Partial) {
+    pub(super) fn redirection(&mut self, partial: &mut PartialCommand) {
         partial.start.get_or_insert(self.at);
         // `2>`: the number says which output, it is no argument.
         let is_number =
             |word: &mut RawWord| !word.is_quoted && word.text.bytes().all(|digit| digit.is_ascii_digit());
-        if !self.rest().starts_with('&') {
-            partial.word.take_if(is_number);
-        }
+        let number = if self.rest().starts_with('&') { None } else { partial.word.take_if(is_number) };
+        let descriptor = number.and_then(|number| number.text.parse().ok());
         partial.end_word();
         partial.words_before_redirect.get_or_insert(partial.words.len());
         let rest = self.rest();
@@ -64,7 +63,7 @@ impl Lexer<'_> {
             });
         }
         let target = target.to_word(target.span.start);
-        partial.redirects.push(Redirect { operator: *operator, target, document: None });
+        partial.redirects.push(Redirect { operator: *operator, descriptor, target, document: None });
     }
 
     /// The word behind a redirection.
@@ -103,7 +102,7 @@ impl Lexer<'_> {
                 inner.is_nested = true;
                 inner.has_spans = self.has_spans;
                 inner.document_expansions();
-                self.take_over(inner);
+                self.append(inner);
             }
             let body = if document.strips_tabs { without_tabs(body) } else { body.to_owned() };
             let command = document.command.and_then(|command| self.commands.get_mut(command));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{ShellScript, Unclear, WordKind, parse_script};
+use crate::{RedirectOperator, Separator, ShellScript, Unclear, WordKind, parse_script};
 
 /// The line's own commands, each as its words joined by `|`, with `>` behind it if it reaches a file.
 fn shown(script: &ShellScript) -> Vec<String> {
@@ -42,6 +42,23 @@ fn operators_part_commands() {
     check("time -- rm x", &["rm|x"]);
     check("a &&\\\nb |\\\n  c", &["a", "b", "c"]);
     check("A=1 if x", &["A=1|if|x"]);
+}
+
+#[test]
+fn commands_know_the_operator_behind_them() {
+    use Separator::{And, Background, Or, Pipe, Sequence};
+    let check = |line: &str, expected: &[Separator]| {
+        let script = parse_script(line);
+        let separators: Vec<_> = script.commands.iter().map(|command| command.separator).collect();
+        assert_eq!(separators, expected, "{line}");
+    };
+    check("a && b || c; d | e |& f & g", &[And, Or, Sequence, Pipe, Pipe, Background, Sequence]);
+    check("a\nb &", &[Sequence, Background]);
+    check("(a; b) && c", &[Sequence, And, Sequence]);
+    check("if a; then b; fi | c", &[Sequence, Pipe, Sequence]);
+    check("echo $(a | b) && c", &[Pipe, Sequence, And, Sequence]);
+    check("for x in $(a | b); do c; done &", &[Pipe, Sequence, Background]);
+    check("a &&> f", &[And, Sequence]);
 }
 
 #[test]
@@ -88,6 +105,21 @@ fn redirections_are_seen() {
     check("a < /dev/tcp/host/80", &["a>"]);
     check("a > \"/dev/null\"2", &["a>"]);
     check("a >&$x", &["a>"]);
+}
+
+#[test]
+fn redirections_have_operator_and_descriptor() {
+    let check = |line: &str, operator: RedirectOperator, descriptor: Option<u32>| {
+        let script = parse_script(line);
+        let redirect = &script.commands[0].redirects[0];
+        assert_eq!((redirect.operator, redirect.descriptor), (operator, descriptor), "{line}");
+    };
+    check("a > x", RedirectOperator::Write, None);
+    check("a 2>x", RedirectOperator::Write, Some(2));
+    check("a 2>>x", RedirectOperator::Append, Some(2));
+    check("a &>> x", RedirectOperator::Append, None);
+    check("a 2>&1", RedirectOperator::Duplicate, Some(2));
+    check("a 3< x", RedirectOperator::Read, Some(3));
 }
 
 #[test]

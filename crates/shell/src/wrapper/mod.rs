@@ -19,13 +19,13 @@ const SHELLS: &[&str] = &[
 
 /// The commands that a command runs, as far as its words tell.
 #[derive(Default)]
-struct WrappedRuns {
-    inner: Vec<InnerScript>,
+struct WrappedCommands {
+    inner: Vec<WrappedCommand>,
     unread: Option<Unclear>,
 }
 
 /// Something that a command runs, with the word that names it.
-enum InnerScript {
+enum WrappedCommand {
     /// The words from `word` on, without those behind the end.
     Words { word: usize, end: usize, is_open_ended: bool, placeholder: Option<String> },
     /// A script.
@@ -34,14 +34,17 @@ enum InnerScript {
     File { word: usize },
 }
 
-impl WrappedRuns {
+impl WrappedCommands {
     fn words(word: usize, command: &SimpleCommand) -> Self {
         let end = command.words.len();
         if word >= end {
             return Self { unread: command.is_open_ended.then_some(Unclear::Input), ..Self::default() };
         }
         let is_open_ended = command.is_open_ended;
-        Self { inner: vec![InnerScript::Words { word, end, is_open_ended, placeholder: None }], unread: None }
+        Self {
+            inner: vec![WrappedCommand::Words { word, end, is_open_ended, placeholder: None }],
+            unread: None,
+        }
     }
 
     /// A script that is put together of these words.
@@ -51,7 +54,7 @@ impl WrappedRuns {
         }
         let is_literal = !command.is_open_ended && words.iter().all(ShellWord::is_literal);
         Self {
-            inner: vec![InnerScript::Script { word, text: join(words) }],
+            inner: vec![WrappedCommand::Script { word, text: join(words) }],
             unread: (!is_literal).then_some(Unclear::Argument),
         }
     }
@@ -69,23 +72,23 @@ pub(crate) fn expand(script: &mut ShellScript) {
         if changes_shell(command) {
             script.unclear.get_or_insert(Unclear::ShellOption);
         }
-        let WrappedRuns { inner, unread } = runs(command);
+        let WrappedCommands { inner, unread } = runs(command);
         let depth = command.depth + 1;
         let is_too_deep = depth > MAX_WRAPPERS && !inner.is_empty();
         for inner in inner.into_iter().filter(|_| !is_too_deep) {
             let outer = &script.commands[index];
             let (origin, mut found) = match inner {
-                InnerScript::Words { word, end, is_open_ended, placeholder } => {
+                WrappedCommand::Words { word, end, is_open_ended, placeholder } => {
                     let mut command = command_of(&outer.words[word..end], placeholder.as_deref());
                     command.is_open_ended = is_open_ended;
                     command.redirects = input_of(outer);
                     (CommandOrigin::Wrapped { by: index, word }, vec![command])
                 }
-                InnerScript::File { word } => {
+                WrappedCommand::File { word } => {
                     let command = command_of(&outer.words[word..], None);
                     (CommandOrigin::ScriptFile { by: index, word }, vec![command])
                 }
-                InnerScript::Script { word, text } => {
+                WrappedCommand::Script { word, text } => {
                     let inner = lex(&text, depth.min(MAX_DEPTH));
                     if let Some(reason) = inner.unclear {
                         script.unclear.get_or_insert(reason);
@@ -106,40 +109,40 @@ pub(crate) fn expand(script: &mut ShellScript) {
 }
 
 /// Finds what a command runs.
-fn runs(command: &SimpleCommand) -> WrappedRuns {
-    let Some(program) = command.program() else { return WrappedRuns::default() };
+fn runs(command: &SimpleCommand) -> WrappedCommands {
+    let Some(program) = command.program() else { return WrappedCommands::default() };
     if !program.is_literal() && !has_plain_name(program) {
-        return WrappedRuns::unread(Unclear::Program);
+        return WrappedCommands::unread(Unclear::Program);
     }
     let next = command.assignments + 1;
-    match Follow::of(program.file_name()) {
-        Some(Follow::Shell) => shells::shell(command),
-        Some(Follow::Eval) => WrappedRuns::joined(next, &command.words[next..], command),
-        Some(Follow::Input) => shells::script_in_input(command),
-        Some(Follow::Trap) => shells::trap(command),
-        Some(Follow::Source) => shells::source(command),
-        Some(Follow::ScriptOption) => shells::with_script_option(command),
-        Some(Follow::Find) => find(command),
-        Some(Follow::Fd) => fd(command),
+    match WrapperKind::of(program.file_name()) {
+        Some(WrapperKind::Shell) => shells::shell(command),
+        Some(WrapperKind::Eval) => WrappedCommands::joined(next, &command.words[next..], command),
+        Some(WrapperKind::Input) => shells::script_in_input(command),
+        Some(WrapperKind::Trap) => shells::trap(command),
+        Some(WrapperKind::Source) => shells::source(command),
+        Some(WrapperKind::ScriptOption) => shells::with_script_option(command),
+        Some(WrapperKind::Find) => find(command),
+        Some(WrapperKind::Fd) => fd(command),
         // A name may stand before its program; such a line is unclear anyway.
-        Some(Follow::Coprocess) => WrappedRuns::words(next, command),
-        Some(Follow::Jobs) => {
+        Some(WrapperKind::Coprocess) => WrappedCommands::words(next, command),
+        Some(WrapperKind::Jobs) => {
             let words = &command.words[next..];
             match words.iter().position(|word| word.text.starts_with('-') && word.text.contains('x')) {
-                Some(at) => WrappedRuns::words(next + at + 1, command),
-                None if words.iter().all(ShellWord::is_literal) => WrappedRuns::default(),
-                None => WrappedRuns::unread(Unclear::Argument),
+                Some(at) => WrappedCommands::words(next + at + 1, command),
+                None if words.iter().all(ShellWord::is_literal) => WrappedCommands::default(),
+                None => WrappedCommands::unread(Unclear::Argument),
             }
         }
-        Some(Follow::Prefix(prefix)) => prefix.runs(command),
-        Some(Follow::Interpreter(interpreter)) => {
+        Some(WrapperKind::Prefix(prefix)) => prefix.runs(command),
+        Some(WrapperKind::Interpreter(interpreter)) => {
             let holds_code = interpreter.holds_code(command);
-            WrappedRuns { inner: Vec::new(), unread: holds_code.then_some(Unclear::Code) }
+            WrappedCommands { inner: Vec::new(), unread: holds_code.then_some(Unclear::Code) }
         }
         None if builtins::evaluates_words(program.file_name(), command) => {
-            WrappedRuns::unread(Unclear::Argument)
+            WrappedCommands::unread(Unclear::Argument)
         }
-        None => WrappedRuns::default(),
+        None => WrappedCommands::default(),
     }
 }
 
@@ -156,11 +159,19 @@ fn has_plain_name(program: &ShellWord) -> bool {
 /// True if it is known how a program of this name, without its folder, runs others: all that it runs is then listed, or
 /// [`SimpleCommand::unread`] tells why not.
 pub fn is_followed(program: &str) -> bool {
-    Follow::of(program).is_some()
+    WrapperKind::of(program).is_some()
+}
+
+/// True if a program of this name, without its folder, does nothing but run others. `find` searches, too.
+pub fn is_wrapper(program: &str) -> bool {
+    !matches!(
+        WrapperKind::of(program),
+        None | Some(WrapperKind::Find | WrapperKind::Fd | WrapperKind::Interpreter(_))
+    )
 }
 
 /// The ways in which programs run others.
-enum Follow {
+enum WrapperKind {
     Shell,
     Eval,
     Trap,
@@ -176,7 +187,7 @@ enum Follow {
     Interpreter(code::Interpreter),
 }
 
-impl Follow {
+impl WrapperKind {
     fn of(program: &str) -> Option<Self> {
         let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
         if SHELLS.contains(&base) {
@@ -232,8 +243,8 @@ fn is_plain_set(words: &[ShellWord]) -> bool {
 }
 
 /// `find … -exec COMMAND ;`
-fn find(command: &SimpleCommand) -> WrappedRuns {
-    let mut runs = WrappedRuns::default();
+fn find(command: &SimpleCommand) -> WrappedCommands {
+    let mut runs = WrappedCommands::default();
     let mut index = command.assignments + 1;
     while let Some(word) = command.words.get(index) {
         index += 1;
@@ -260,7 +271,7 @@ fn find(command: &SimpleCommand) -> WrappedRuns {
         index = end + 1;
         if start < end {
             let placeholder = Some("{}".to_owned());
-            runs.inner.push(InnerScript::Words { word: start, end, is_open_ended: false, placeholder });
+            runs.inner.push(WrappedCommand::Words { word: start, end, is_open_ended: false, placeholder });
         }
     }
     runs.unread = runs.unread.or(command.is_open_ended.then_some(Unclear::Input));
@@ -268,18 +279,18 @@ fn find(command: &SimpleCommand) -> WrappedRuns {
 }
 
 /// `fd … -x COMMAND`
-fn fd(command: &SimpleCommand) -> WrappedRuns {
+fn fd(command: &SimpleCommand) -> WrappedCommands {
     let is_option = |word: &ShellWord| matches!(word.text.as_str(), "-x" | "--exec" | "-X" | "--exec-batch");
     let has_other = |word: &ShellWord| word.kind == WordKind::Split || word.text.starts_with("--exec");
     match command.words.iter().position(is_option) {
         Some(at) if at + 1 < command.words.len() => {
             let (word, end) = (at + 1, command.words.len());
             let inner =
-                InnerScript::Words { word, end, is_open_ended: true, placeholder: Some("{".to_owned()) };
-            WrappedRuns { inner: vec![inner], unread: None }
+                WrappedCommand::Words { word, end, is_open_ended: true, placeholder: Some("{".to_owned()) };
+            WrappedCommands { inner: vec![inner], unread: None }
         }
-        None if command.words.iter().any(has_other) => WrappedRuns::unread(Unclear::Argument),
-        _ => WrappedRuns { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
+        None if command.words.iter().any(has_other) => WrappedCommands::unread(Unclear::Argument),
+        _ => WrappedCommands { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
     }
 }
 

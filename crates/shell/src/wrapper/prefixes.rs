@@ -1,6 +1,6 @@
 //! Programs that run the rest of their words.
 
-use super::{InnerScript, WrappedRuns};
+use super::{WrappedCommand, WrappedCommands};
 use crate::{ShellWord, SimpleCommand, Unclear, WordKind};
 
 /// The form of such a program's words: options, words that it needs for itself, then the command.
@@ -14,12 +14,12 @@ pub(super) struct Prefix {
     long_values: &'static [&'static str],
     /// The number of words before the command.
     skipped: usize,
-    command: PrefixCommand,
+    command: CommandForm,
 }
 
 /// The use of the words behind.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PrefixCommand {
+enum CommandForm {
     /// They are a command.
     Words,
     /// They are a command, behind words that set variables.
@@ -37,7 +37,7 @@ const PLAIN: Prefix = Prefix {
     long_flags: &[],
     long_values: &[],
     skipped: 0,
-    command: PrefixCommand::Words,
+    command: CommandForm::Words,
 };
 
 const PREFIXES: &[Prefix] = &[
@@ -68,7 +68,7 @@ const PREFIXES: &[Prefix] = &[
         values: "uC",
         long_flags: &["ignore-environment", "null", "debug"],
         long_values: &["unset", "chdir"],
-        command: PrefixCommand::WordsBehindVariables,
+        command: CommandForm::WordsBehindVariables,
         ..PLAIN
     },
     Prefix {
@@ -105,7 +105,7 @@ const PREFIXES: &[Prefix] = &[
             "other-user",
             "user",
         ],
-        command: PrefixCommand::WordsBehindVariables,
+        command: CommandForm::WordsBehindVariables,
         ..PLAIN
     },
     Prefix { names: &["doas"], flags: "Lns", values: "aCu", ..PLAIN },
@@ -180,7 +180,7 @@ const PREFIXES: &[Prefix] = &[
         values: "nq",
         long_flags: &["beep", "color", "differences", "errexit", "chgexit", "no-title", "precise", "exec"],
         long_values: &["interval"],
-        command: PrefixCommand::Script,
+        command: CommandForm::Script,
         ..PLAIN
     },
     Prefix {
@@ -188,7 +188,7 @@ const PREFIXES: &[Prefix] = &[
         flags: "46AaCfGgKkMNnqsTtVvXxYy",
         values: "BbcDEeFIiJLlmOpQRSWw",
         skipped: 1,
-        command: PrefixCommand::Script,
+        command: CommandForm::Script,
         ..PLAIN
     },
     Prefix {
@@ -197,7 +197,7 @@ const PREFIXES: &[Prefix] = &[
         values: "adEILnPsJRS",
         long_flags: &["exit", "interactive", "no-run-if-empty", "null", "open-tty", "verbose"],
         long_values: &["arg-file", "delimiter", "max-args", "max-chars", "max-lines", "max-procs", "replace"],
-        command: PrefixCommand::WordsAndInput,
+        command: CommandForm::WordsAndInput,
         ..PLAIN
     },
 ];
@@ -209,16 +209,16 @@ pub(super) fn find(name: &str) -> Option<&'static Prefix> {
 
 impl Prefix {
     /// The command behind the program's own words.
-    pub(super) fn runs(&self, command: &SimpleCommand) -> WrappedRuns {
+    pub(super) fn runs(&self, command: &SimpleCommand) -> WrappedCommands {
         // `command -v` only tells where a program is.
         let second = command.bare().get(1).map(|word| word.text.as_str());
         if self.names == ["command"] && matches!(second, Some("-v" | "-V" | "-pv" | "-pV")) {
-            return WrappedRuns::default();
+            return WrappedCommands::default();
         }
-        let Some(at) = self.command_at(command) else { return WrappedRuns::unread(Unclear::Option) };
+        let Some(at) = self.command_at(command) else { return WrappedCommands::unread(Unclear::Option) };
         let script = |word: &ShellWord| matches!(word.text.as_str(), "-c" | "--command");
         if self.names == ["flock"] && command.words.get(at).is_some_and(script) {
-            return WrappedRuns::joined(
+            return WrappedCommands::joined(
                 at + 1,
                 command.words.get(at + 1..at + 2).unwrap_or_default(),
                 command,
@@ -226,25 +226,25 @@ impl Prefix {
         }
         match self.command {
             // Without a command, these start a shell.
-            PrefixCommand::Words | PrefixCommand::WordsBehindVariables
+            CommandForm::Words | CommandForm::WordsBehindVariables
                 if at >= command.words.len() && ["chroot", "doas", "sudo"].contains(&self.names[0]) =>
             {
-                WrappedRuns::unread(Unclear::Input)
+                WrappedCommands::unread(Unclear::Input)
             }
-            PrefixCommand::Words | PrefixCommand::WordsBehindVariables => WrappedRuns::words(at, command),
-            PrefixCommand::WordsAndInput if at >= command.words.len() => WrappedRuns::default(),
-            PrefixCommand::WordsAndInput => {
-                let inner = InnerScript::Words {
+            CommandForm::Words | CommandForm::WordsBehindVariables => WrappedCommands::words(at, command),
+            CommandForm::WordsAndInput if at >= command.words.len() => WrappedCommands::default(),
+            CommandForm::WordsAndInput => {
+                let inner = WrappedCommand::Words {
                     word: at,
                     end: command.words.len(),
                     is_open_ended: true,
                     placeholder: self.placeholder(&command.words[..at]),
                 };
-                WrappedRuns { inner: vec![inner], unread: None }
+                WrappedCommands { inner: vec![inner], unread: None }
             }
-            PrefixCommand::Script => {
+            CommandForm::Script => {
                 let words = command.words.get(at..).unwrap_or_default();
-                let mut runs = WrappedRuns::joined(at, words, command);
+                let mut runs = WrappedCommands::joined(at, words, command);
                 // Without a command, it starts a shell that runs its input.
                 runs.unread =
                     runs.unread.or((words.is_empty() && self.names == ["ssh"]).then_some(Unclear::Input));
@@ -263,21 +263,21 @@ impl Prefix {
                 break;
             }
             // `env -` is `env -i`.
-            if text == "-" && self.command == PrefixCommand::WordsBehindVariables {
+            if text == "-" && self.command == CommandForm::WordsBehindVariables {
                 index += 1;
                 continue;
             }
             if !text.starts_with('-') || text == "-" {
                 // What is filled in may be an option, and then the command begins elsewhere.
                 if !word.is_literal() && (word.kind == WordKind::Split || text.starts_with(['$', '`'])) {
-                    return (self.command == PrefixCommand::Words && self.has_no_options()).then_some(index);
+                    return (self.command == CommandForm::Words && self.has_no_options()).then_some(index);
                 }
                 break;
             }
             // Nothing but a value in quotes may be filled in, and no placeholder.
             let is_one = |word: &ShellWord| match word.kind {
                 WordKind::Literal => true,
-                WordKind::Filled => self.command != PrefixCommand::WordsAndInput,
+                WordKind::Filled => self.command != CommandForm::WordsAndInput,
                 WordKind::Pattern | WordKind::Split => false,
             };
             if !is_one(word) || (!word.is_literal() && !self.has_value_inside(text)) {
@@ -289,7 +289,7 @@ impl Prefix {
             }
             index += length;
         }
-        if self.command == PrefixCommand::WordsBehindVariables {
+        if self.command == CommandForm::WordsBehindVariables {
             // To these programs, whatever has an equals sign is one.
             let is_set = |word: &&ShellWord| word.text.contains('=') && word.kind < WordKind::Pattern;
             index += command.words.get(index..)?.iter().take_while(is_set).count();

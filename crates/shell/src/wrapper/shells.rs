@@ -1,10 +1,10 @@
 //! Shells, and what else runs a script.
 
-use super::{InnerScript, WrappedRuns};
+use super::{WrappedCommand, WrappedCommands};
 use crate::{RedirectOperator, SimpleCommand, Unclear};
 
 /// `sh -c SCRIPT`, `sh FILE`, or `sh` with a script as its input.
-pub(super) fn shell(command: &SimpleCommand) -> WrappedRuns {
+pub(super) fn shell(command: &SimpleCommand) -> WrappedCommands {
     let mut index = command.assignments + 1;
     let (mut takes_script, mut reads_input) = (false, false);
     while let Some(word) = command.words.get(index) {
@@ -12,9 +12,12 @@ pub(super) fn shell(command: &SimpleCommand) -> WrappedRuns {
             // It may be the script, or options before it.
             let script = &command.words[index..=index];
             let is_script = takes_script && !word.text.starts_with(['-', '+']);
-            let runs =
-                if is_script { WrappedRuns::joined(index, script, command) } else { WrappedRuns::default() };
-            return WrappedRuns { unread: Some(Unclear::Argument), ..runs };
+            let runs = if is_script {
+                WrappedCommands::joined(index, script, command)
+            } else {
+                WrappedCommands::default()
+            };
+            return WrappedCommands { unread: Some(Unclear::Argument), ..runs };
         }
         let text = word.text.as_str();
         if text == "--" || text == "-" {
@@ -32,58 +35,65 @@ pub(super) fn shell(command: &SimpleCommand) -> WrappedRuns {
     }
     match command.words.get(index) {
         Some(script) if takes_script => {
-            let inner = InnerScript::Script { word: index, text: script.text.clone() };
-            WrappedRuns { inner: vec![inner], unread: (!script.is_literal()).then_some(Unclear::Argument) }
+            let inner = WrappedCommand::Script { word: index, text: script.text.clone() };
+            WrappedCommands {
+                inner: vec![inner],
+                unread: (!script.is_literal()).then_some(Unclear::Argument),
+            }
         }
-        Some(file) if !reads_input && !file.is_literal() => WrappedRuns::unread(Unclear::Argument),
+        Some(file) if !reads_input && !file.is_literal() => WrappedCommands::unread(Unclear::Argument),
         Some(file) if !reads_input && !is_input(&file.text) => script_file(index),
-        None if takes_script && !command.is_open_ended => WrappedRuns::default(),
+        None if takes_script && !command.is_open_ended => WrappedCommands::default(),
         _ => script_in_input(command),
     }
 }
 
 /// `source FILE`
-pub(super) fn source(command: &SimpleCommand) -> WrappedRuns {
+pub(super) fn source(command: &SimpleCommand) -> WrappedCommands {
     match command.bare().get(1) {
-        Some(file) if !file.is_literal() => WrappedRuns::unread(Unclear::Argument),
+        Some(file) if !file.is_literal() => WrappedCommands::unread(Unclear::Argument),
         Some(file) if is_input(&file.text) => script_in_input(command),
         Some(_) => script_file(command.assignments + 1),
-        None => WrappedRuns { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
+        None => {
+            WrappedCommands { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) }
+        }
     }
 }
 
 /// `trap SCRIPT SIGNAL`
-pub(super) fn trap(command: &SimpleCommand) -> WrappedRuns {
+pub(super) fn trap(command: &SimpleCommand) -> WrappedCommands {
     let mut word = command.assignments + 1;
     if command.words.get(word).is_some_and(|word| word.text == "--") {
         word += 1;
     }
     match command.words.get(word) {
         Some(script) if script.is_literal() && matches!(script.text.as_str(), "" | "-" | "-l" | "-p") => {
-            WrappedRuns::default()
+            WrappedCommands::default()
         }
-        Some(_) => WrappedRuns::joined(word, &command.words[word..=word], command),
-        None => WrappedRuns { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
+        Some(_) => WrappedCommands::joined(word, &command.words[word..=word], command),
+        None => {
+            WrappedCommands { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) }
+        }
     }
 }
 
 /// `su -c SCRIPT`
-pub(super) fn with_script_option(command: &SimpleCommand) -> WrappedRuns {
+pub(super) fn with_script_option(command: &SimpleCommand) -> WrappedCommands {
     for (index, word) in command.words.iter().enumerate().skip(command.assignments + 1) {
         let text = word.text.as_str();
         if matches!(text, "-c" | "--command" | "--session-command") && word.is_literal() {
             let script = command.words.get(index + 1..index + 2).unwrap_or_default();
-            return WrappedRuns::joined(index + 1, script, command);
+            return WrappedCommands::joined(index + 1, script, command);
         }
         if text.starts_with("-c") || text.contains("command=") || !word.is_literal() {
-            return WrappedRuns::unread(Unclear::Argument);
+            return WrappedCommands::unread(Unclear::Argument);
         }
     }
-    WrappedRuns::unread(Unclear::Input)
+    WrappedCommands::unread(Unclear::Input)
 }
 
 /// A shell without a script runs its input.
-pub(super) fn script_in_input(command: &SimpleCommand) -> WrappedRuns {
+pub(super) fn script_in_input(command: &SimpleCommand) -> WrappedCommands {
     let word = command.words.len();
     let Some(redirect) = command.redirects.iter().rfind(|redirect| {
         matches!(
@@ -91,7 +101,7 @@ pub(super) fn script_in_input(command: &SimpleCommand) -> WrappedRuns {
             RedirectOperator::Document | RedirectOperator::HereString | RedirectOperator::Read
         )
     }) else {
-        return WrappedRuns::unread(Unclear::Input);
+        return WrappedCommands::unread(Unclear::Input);
     };
     let (text, is_literal) = match (&redirect.document, redirect.operator) {
         (Some(document), _) => {
@@ -99,11 +109,11 @@ pub(super) fn script_in_input(command: &SimpleCommand) -> WrappedRuns {
         }
         (None, RedirectOperator::HereString) => (redirect.target.text.clone(), redirect.target.is_literal()),
         // A file is a program as any other, unless the line itself makes it.
-        (None, RedirectOperator::Read) if redirect.target.is_literal() => return WrappedRuns::default(),
-        (None, _) => return WrappedRuns::unread(Unclear::Input),
+        (None, RedirectOperator::Read) if redirect.target.is_literal() => return WrappedCommands::default(),
+        (None, _) => return WrappedCommands::unread(Unclear::Input),
     };
     let unread = (!is_literal).then_some(Unclear::Argument);
-    WrappedRuns { inner: vec![InnerScript::Script { word, text }], unread }
+    WrappedCommands { inner: vec![WrappedCommand::Script { word, text }], unread }
 }
 
 /// True if a file is, or may be, the input.
@@ -117,6 +127,6 @@ pub(super) fn is_input(file: &str) -> bool {
 }
 
 /// A script in a file, which is also looked for where programs are.
-fn script_file(word: usize) -> WrappedRuns {
-    WrappedRuns { inner: vec![InnerScript::File { word }], unread: None }
+fn script_file(word: usize) -> WrappedCommands {
+    WrappedCommands { inner: vec![WrappedCommand::File { word }], unread: None }
 }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::{WorkOutcome, data, errors, fields, results, shell, symbols, tools};
 
 /// A ledger that has seen these calls, each with its answer; a text that starts with `!` is a failure.
 fn ledger_of(steps: &[(&str, Value, &str)]) -> Ledger {
@@ -38,6 +39,56 @@ fn check(steps: &[(&str, Value, &str)], expected: &str) {
 #[track_caller]
 fn check_one(tool: &str, args: Value, answer: &str, expected: &str) {
     check(&[(tool, args, answer)], expected);
+}
+
+/// Checks that a data file is read to its end; the error names the file and the line.
+#[track_caller]
+fn check_data<T>(parsed: Result<T, data::DataError>) {
+    if let Err(error) = parsed {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn every_line_of_every_data_file_is_read() {
+    check_data(shell::runners::parse(&shell::runners::FILE, &shell::runners::TASK_NAMES_FILE));
+    check_data(shell::programs::parse(&shell::programs::FILE));
+    check_data(tools::parse(&tools::FILE));
+    check_data(fields::parse(&fields::FILE));
+    check_data(symbols::parse(&symbols::FILE));
+    check_data(errors::parse(&errors::FILE));
+    check_data(outcome::parse(&outcome::FILE));
+    check_data(results::rules::parse(&results::rules::FILE));
+    let known = [
+        shell::runners::FILE,
+        shell::runners::TASK_NAMES_FILE,
+        shell::programs::FILE,
+        tools::FILE,
+        fields::FILE,
+        symbols::FILE,
+        errors::FILE,
+        outcome::FILE,
+        results::rules::FILE,
+    ];
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data")).expect("the folder is there")
+    {
+        let name = entry.expect("it can be listed").file_name();
+        assert!(known.iter().any(|file| name == file.name), "{name:?} is read by nothing");
+    }
+}
+
+#[test]
+fn errors_in_data_files_name_file_and_line() {
+    let wrong = |text| data::DataFile { name: "x.txt", text };
+    let error = |parsed: Option<data::DataError>| parsed.expect("it is wrong").to_string();
+    let runners = error(
+        shell::runners::parse(&wrong("# top\ntset cargo test\n"), &shell::runners::TASK_NAMES_FILE).err(),
+    );
+    assert!(runners.starts_with("crates/ledger/data/x.txt:2: `tset` is none of the keys"), "{runners}");
+    let summaries = error(results::rules::parse(&wrong("runner x\nstarts y\nverdict passed\n")).err());
+    assert_eq!(summaries, "crates/ledger/data/x.txt:1: the entry has no `example`");
+    let tools = error(tools::parse(&wrong("read readfile\nedit readfile\n")).err());
+    assert_eq!(tools, "crates/ledger/data/x.txt:2: `readfile` has an action already");
 }
 
 #[test]
@@ -469,11 +520,11 @@ fn exit_codes_and_times_are_kept() {
 #[test]
 fn unanswered_calls_are_told_as_running_and_given_up_in_time() {
     let mut ledger = Ledger::default();
-    for place in 0..2 * MOST_OPEN {
+    for place in 0..2 * MAX_PENDING_CALLS {
         let call = ToolCall::new(format!("c{place}"), "Task").with_args(json!({"description": "look"}));
         ledger.observe(&Message::new(format!("m{place}"), Role::Model, vec![Part::call(call)]));
     }
-    assert_eq!(ledger.open.len(), MOST_OPEN);
+    assert_eq!(ledger.open.len(), MAX_PENDING_CALLS);
     assert!(ledger.jobs().iter().all(|job| job.outcome == WorkOutcome::Running));
 }
 

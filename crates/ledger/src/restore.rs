@@ -1,26 +1,27 @@
-//! Takes over what an earlier snapshot says about the work, where the messages it stands for are lost.
+//! Restores the ledger from an earlier snapshot, where the messages that it stands for are lost.
 
 use longhaul_conversation::Ordinal;
 use longhaul_snapshot::{Section, Snapshot};
 
 use super::entries::{CommitEntry, FileChange, FileEntry, FileRead, FileState, LineRange};
-use super::{Ledger, paths};
+use crate::ledger::Ledger;
+use crate::paths;
 
 impl Ledger {
-    /// Takes over the lines of a snapshot that [`Ledger::render_lines`] wrote: the folder, the files and the commits.
-    pub fn take_over(&mut self, snapshot: &Snapshot) {
+    /// Restores what the lines of a snapshot that [`Ledger::render_lines`] wrote tell: the directory, the files and the commits.
+    pub fn restore(&mut self, snapshot: &Snapshot) {
         let through = snapshot.through().unwrap_or(Ordinal(self.messages));
         self.messages = self.messages.max(through.0);
         // Paths are seen from the folder, so that comes first.
         for section in [Section::FileSystemState, Section::ArtifactTrail] {
             for entry in snapshot.entries(section) {
                 let at = entry.marks().last().copied().unwrap_or(through);
-                entry.lines().iter().for_each(|line| self.recall(line, at));
+                entry.lines().iter().for_each(|line| self.restore_line(line, at));
             }
         }
     }
 
-    fn recall(&mut self, line: &str, at: Ordinal) {
+    fn restore_line(&mut self, line: &str, at: Ordinal) {
         if let Some(directory) = line.strip_prefix("CWD: ") {
             let (root, shell) = directory.split_once(", shell in ").unwrap_or((directory, ""));
             self.learn_root(root);
@@ -132,11 +133,11 @@ mod tests {
 
     use super::*;
 
-    /// Checks that a ledger which takes these lines over writes `expected` again.
+    /// Checks that a ledger restored from these lines writes `expected` again.
     #[track_caller]
     fn check(lines: &[&str], expected: &[&str]) {
         let mut ledger = Ledger::default();
-        lines.iter().zip(3..).for_each(|(line, at)| ledger.recall(line, Ordinal(at)));
+        lines.iter().zip(3..).for_each(|(line, at)| ledger.restore_line(line, Ordinal(at)));
         let rendered: Vec<String> =
             ledger.render_lines(TokenCount(1_000)).into_iter().map(|line| line.text).collect();
         assert_eq!(rendered, expected);
