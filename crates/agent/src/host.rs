@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use longhaul_compaction::HostJob;
 use longhaul_conversation::{Message, Model, Part, Role, Timestamp};
-use longhaul_engine::{CalibrationFile, Counter, Files, HostJob, Offline, Stamp, Summariser};
+use longhaul_engine::{CalibrationFile, Counter, Files, Offline, RecordId, Summariser};
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_tools::Tool;
 
@@ -131,8 +132,8 @@ impl<'a> Host<'a> {
         self.tell(Event::Warning(text.into()));
     }
 
-    pub(crate) fn stamp(&self) -> Stamp {
-        Stamp { id: (self.new_id)(), at: (self.now)() }
+    pub(crate) fn stamp(&self) -> RecordId {
+        RecordId { id: (self.new_id)(), at: (self.now)() }
     }
 
     pub(crate) fn message(&self, role: Role, parts: Vec<Part>) -> Message {

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use longhaul_compaction::{Budget, BudgetSettings, Fixed, PlanOptions, Status, Threshold, Trigger};
+use longhaul_compaction::{
+    Budget, BudgetSettings, Fixed, HostState, PlanOptions, Status, Threshold, Trigger,
+};
 use longhaul_conversation::{Message, TokenCount};
 use longhaul_engine::{
-    BoxFuture, CompressTrigger, HostState, Means, Outcome, PreCompress, append_telemetry, telemetry_records,
+    BoxFuture, CompactionDeps, PassOutcome, PreCompress, append_telemetry, telemetry_records,
 };
 use longhaul_hooks::EventName;
 use tokio_util::sync::CancellationToken;
@@ -84,7 +86,7 @@ impl Agent {
         focus: Option<String>,
         host: &Host<'_>,
         cancel: &CancellationToken,
-    ) -> Result<Outcome, AgentError> {
+    ) -> Result<PassOutcome, AgentError> {
         self.declare(host);
         self.note_host(host)?;
         let options = PlanOptions { focus, ..self.options(self.room(), Trigger::Forced) };
@@ -96,7 +98,7 @@ impl Agent {
         options: PlanOptions,
         host: &Host<'_>,
         cancel: &CancellationToken,
-    ) -> Result<Outcome, AgentError> {
+    ) -> Result<PassOutcome, AgentError> {
         let hook = PreCompressHook { runner: self.hook_runner(host), cancel };
         let events = |event| host.tell(Event::Compaction(event));
         let clock = || host.clock();
@@ -122,7 +124,7 @@ impl Agent {
         Ok(prepared.map(|outcome| self.take_note(&outcome, host)))
     }
 
-    fn take_note(&mut self, outcome: &Outcome, host: &Host<'_>) -> Status {
+    fn take_note(&mut self, outcome: &PassOutcome, host: &Host<'_>) -> Status {
         if outcome.messages().is_some() {
             // The provider counted another request than the one that will be sent.
             self.counted = None;
@@ -284,12 +286,8 @@ struct PreCompressHook<'a> {
 }
 
 impl PreCompress for PreCompressHook<'_> {
-    fn run(&self, trigger: CompressTrigger) -> BoxFuture<'_, ()> {
+    fn run(&self, trigger: Trigger) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let trigger = match trigger {
-                CompressTrigger::Manual => longhaul_hooks::CompressTrigger::Manual,
-                CompressTrigger::Auto => longhaul_hooks::CompressTrigger::Auto,
-            };
             if let Some(runner) = &self.runner {
                 runner.run(longhaul_hooks::Event::PreCompress { trigger }, self.cancel).await;
             }
@@ -302,9 +300,9 @@ fn means<'a>(
     hook: &'a PreCompressHook<'a>,
     events: &'a (dyn Fn(longhaul_engine::Event) + Send + Sync),
     clock: &'a (dyn Fn() -> Duration + Send + Sync),
-) -> Means<'a> {
+) -> CompactionDeps<'a> {
     let hears = hook.runner.as_ref().is_some_and(|runner| runner.has(EventName::PreCompress));
-    Means {
+    CompactionDeps {
         summariser: host.summariser,
         files: host.files,
         counter: host.counter,

@@ -28,11 +28,11 @@ mod wit_tests;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use longhaul_compaction::{Loop, LoopDetector};
+use longhaul_compaction::{HostJob, Loop, LoopDetector};
 use longhaul_conversation::{
     Body, Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration,
 };
-use longhaul_engine::{Conversation, HostJob};
+use longhaul_engine::Conversation;
 use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
 use longhaul_policy::Rule;
 use longhaul_session::{FragmentContent, Log, RecordedFragment, split_pasted};

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use longhaul_conversation::{CallId, Estimate, Estimator, Message, TokenCount, ToolResult};
+use longhaul_conversation::{CallId, Estimate, Estimator, Message, TokenCount, ToolResult, Trigger};
 
 use crate::MaskWhen;
 use crate::mask::{EXEMPT, is_masked, pays};
-use crate::plan::{Plan, PlanOptions, Rung, Trigger, below};
+use crate::options::PlanOptions;
+use crate::plan::{Plan, Rung, describe_below};
 
 /// The sizes of a conversation that grows, so that most turns need no look at its text.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +92,7 @@ impl Gauge {
         }
         let before = self.before(options);
         let limit = options.budget.threshold.tokens(options.budget.window);
-        Some(Plan { rung: Rung::Wait, reason: below(before, limit), before })
+        Some(Plan { rung: Rung::Wait, reason: describe_below(before, limit), before })
     }
 
     fn before(&self, options: &PlanOptions) -> TokenCount {
@@ -136,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::shapes::{any_conversation, conversation};
-    use crate::{CachePrices, Tracker, plan};
+    use crate::{CachePrices, Input, PreparedMessages, Tracker, plan};
 
     fn gauge(messages: &[Message]) -> Gauge {
         let mut gauge = Gauge::default();
@@ -207,7 +208,8 @@ mod tests {
             if let Some(waiting) = gauge(&messages).plan_to_wait(&options) {
                 let mut tracker = Tracker::default();
                 messages.iter().for_each(|message| tracker.observe(message));
-                let planned = plan(&tracker, &messages, &options);
+                let prepared = PreparedMessages::as_given(&messages);
+                let planned = plan(&Input::new(&tracker, &prepared, &options));
                 prop_assert_eq!(planned.before, waiting.before);
                 let is_due = !matches!(planned.rung, Rung::Wait | Rung::Mask(_));
                 prop_assert!(!is_due || messages.is_empty(), "{planned}");

@@ -15,6 +15,7 @@
 //! ```
 
 mod adopt;
+mod analysis;
 mod apply;
 mod breakdown;
 mod budget;
@@ -22,36 +23,44 @@ mod calibrate;
 mod compose;
 mod curate;
 mod cut;
+mod draft;
 mod environment;
-mod follow;
+mod gain;
 mod gauge;
 mod groups;
-mod hearing;
+mod host;
+mod input;
+mod ladder;
 mod last_resort;
 mod loops;
 mod mask;
+mod message_facts;
 mod numbering;
+mod observer;
 mod offline;
-mod pass;
+mod options;
+mod ordinary;
+mod outcome;
+mod output_preview;
+mod phrase_search;
 mod plan;
 mod prepare;
-mod preview;
+mod rebuild;
 mod replace;
 mod report;
+mod required;
 mod reverse_budget;
 mod routing;
-mod said;
 #[cfg(test)]
 mod shapes;
 mod shorten;
-mod standing;
 mod status;
 mod survey;
 mod tracker;
 mod truncate;
 
-pub use adopt::{Adopted, Quote, Repairing, SummaryNotes};
-pub use apply::{Applied, apply};
+pub use adopt::{Quote, Repairing, SummaryNotes};
+pub use apply::{Feedback, apply};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 pub use budget::{
     Budget, BudgetSettings, DoesNotFit, Floor, FloorPart, InvalidThreshold, OutputLimits, Threshold,
@@ -61,15 +70,21 @@ pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation,
 pub use compose::{ComposeOptions, Composed, compose};
 pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
+pub use draft::{Draft, DraftRefusal, Preview, preview, summarise};
 pub use gauge::{Due, Gauge};
 pub use groups::complete_groups;
+pub use host::{HostJob, HostState};
+pub use input::{Input, Rungs};
+pub use ladder::plan;
+pub use longhaul_conversation::Trigger;
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
 pub use numbering::continue_numbering;
-pub use offline::{compact_offline, compact_prepared, summarise_offline};
-pub use pass::{Done, Ended, FileToSave, Outcome};
-pub use plan::{Compaction, Fixed, Plan, PlanOptions, Planner, Rung, Trigger, plan};
-pub use prepare::{Prepared, prepare};
+pub use offline::compact_offline;
+pub use options::{Fixed, PlanOptions};
+pub use outcome::{DraftFigures, Outcome};
+pub use plan::{Compaction, FileToSave, Plan, Rung};
+pub use prepare::{PreparedMessages, prepare};
 pub use replace::{Replacement, apply_replacements, output_file};
 pub use report::{AskCounts, LedgerCounts, Report};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};

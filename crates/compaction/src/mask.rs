@@ -3,7 +3,7 @@
 use longhaul_conversation::{CallId, Estimate, Estimator, Message, Part, TokenCount, ToolResult, grouped};
 
 use crate::OutputLimits;
-use crate::preview::preview;
+use crate::output_preview::preview;
 use crate::replace::{Replacement, Subject, output_file, plan_replacement, results_from_newest};
 
 /// Opens every mask, so that none is masked again.

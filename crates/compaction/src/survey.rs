@@ -595,7 +595,9 @@ mod tests {
             ..crate::PlanOptions::new(TokenCount(1_000))
         };
         let messages = [Message::new("u1", Role::User, vec![Part::user_text("abc")])];
-        assert_eq!(crate::plan(&crate::Tracker::default(), &messages, &options).before.0, 0);
+        let tracker = crate::Tracker::default();
+        let prepared = crate::PreparedMessages::as_given(&messages);
+        assert_eq!(crate::plan(&crate::Input::new(&tracker, &prepared, &options)).before.0, 0);
     }
 
     #[test]

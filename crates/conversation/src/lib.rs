@@ -48,6 +48,7 @@ mod time;
 mod tokens;
 mod tool_call;
 mod transcript;
+mod trigger;
 mod usage;
 
 pub use answer::Answer;
@@ -76,4 +77,5 @@ pub use time::Timestamp;
 pub use tokens::{TokenCount, grouped};
 pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};
 pub use transcript::{Change, Transcript};
+pub use trigger::Trigger;
 pub use usage::Usage;

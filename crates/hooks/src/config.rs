@@ -223,7 +223,8 @@ impl Hooks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CompressTrigger, ToolUse};
+    use crate::event::ToolUse;
+    use longhaul_conversation::Trigger;
     use serde_json::json;
 
     fn read(hooks: &Value, scope: Scope) -> Vec<Hook> {
@@ -304,7 +305,7 @@ mod tests {
 
     #[track_caller]
     fn check_plan(hooks: &Hooks, is_trusted: bool, expected: &[&str]) {
-        let plan = hooks.plan(&Event::PreCompress { trigger: CompressTrigger::Auto }, is_trusted);
+        let plan = hooks.plan(&Event::PreCompress { trigger: Trigger::Automatic }, is_trusted);
         let commands: Vec<_> = plan.hooks.iter().map(|hook| hook.command.as_str()).collect();
         assert_eq!(commands, expected);
     }

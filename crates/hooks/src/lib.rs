@@ -66,7 +66,7 @@ pub use announce::note_new_hooks;
 pub use command::HookEnvironment;
 pub use config::{Hook, HookSettings, Hooks, Plan, Scope, parse_hooks};
 pub use error::HookError;
-pub use event::{CompressTrigger, EndReason, Event, EventName, Occasion, SessionSource, ToolUse};
+pub use event::{EndReason, Event, EventName, Occasion, SessionSource, ToolUse};
 pub use matcher::Matcher;
 pub use outcome::{HookRun, Outcome, TailCall, ToolChoice, note_of_changes, render_context};
 pub use output::{Exit, HookDecision, HookOutput, parse_output};

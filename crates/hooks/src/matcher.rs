@@ -46,7 +46,8 @@ impl Matcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CompressTrigger, SessionSource, ToolUse};
+    use crate::event::{SessionSource, ToolUse};
+    use longhaul_conversation::Trigger;
 
     #[track_caller]
     fn check_tool(matcher: &str, tool: &str, expected: bool) {
@@ -81,7 +82,7 @@ mod tests {
         let check = |matcher: &str, event: &Event, expected: bool| {
             assert_eq!(Matcher::parse(matcher).matches(event), expected, "{matcher}");
         };
-        let manual = Event::PreCompress { trigger: CompressTrigger::Manual };
+        let manual = Event::PreCompress { trigger: Trigger::Forced };
         check("manual", &manual, true);
         check("man.*", &manual, false);
         check("auto", &manual, false);

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use longhaul_conversation::Timestamp;
 use longhaul_hooks::{
-    CompressTrigger, Event, Exit, Hook, HookEnvironment, HookSettings, Hooks, Occasion, Outcome, Scope,
-    ToolUse, parse_hooks, run_hooks,
+    Event, Exit, Hook, HookEnvironment, HookSettings, Hooks, Occasion, Outcome, Scope, ToolUse, parse_hooks,
+    run_hooks,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -387,7 +387,8 @@ async fn the_recipe_in_the_documentation_works() {
     fs::write(project.path(".gemini/hooks/save-facts.sh"), save).expect("written");
     fs::write(project.path(".gemini/hooks/show-facts.sh"), show).expect("written");
 
-    let (prompt, compaction) = (prompt("go on"), Event::PreCompress { trigger: CompressTrigger::Auto });
+    let (prompt, compaction) =
+        (prompt("go on"), Event::PreCompress { trigger: longhaul_conversation::Trigger::Automatic });
     let submit = || project.run(&recipe["hooks"], &prompt);
     let compress = || project.run(&recipe["hooks"], &compaction);
     assert_eq!(submit().await.context(), None);

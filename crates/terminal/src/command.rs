@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use longhaul_agent::{Approval, ApprovalRequest, Event, Question};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{MessageId, TokenCount};
-use longhaul_engine::Outcome;
+use longhaul_engine::PassOutcome;
 use longhaul_policy::ApprovalMode;
 
 use crate::page::Page;
@@ -130,7 +130,7 @@ pub(crate) enum Message {
     /// Something to say.
     Notice(Notice),
     /// What came of a compaction that the user wanted.
-    Compacted(Box<Outcome>),
+    Compacted(Box<PassOutcome>),
     /// What a command of the user's own wrote.
     Ran { command: String, output: String },
     /// Sessions to choose from.

@@ -4,8 +4,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use longhaul_compaction::HostJob;
 use longhaul_conversation::{CallId, Origin, Part, Role};
-use longhaul_engine::{HostJob, Spend};
+use longhaul_engine::Spend;
 use longhaul_policy::Rule;
 use longhaul_session::{Log, NewSession, SessionKind};
 use longhaul_tools::{ALIASES, Answer, BoxFuture, Outcome, Shown};

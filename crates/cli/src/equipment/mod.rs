@@ -16,7 +16,7 @@ use longhaul_agent::{
     ActiveSkills, Definition, HookPoints, MemoryManager, Permissions, PromptOptions, Saving, SessionMemory,
     Subagents,
 };
-use longhaul_engine::HostJob;
+use longhaul_compaction::HostJob;
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_skills::{Skills, render_catalog};

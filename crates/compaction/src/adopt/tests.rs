@@ -2,8 +2,14 @@ use longhaul_conversation::ToolResult;
 use longhaul_snapshot::parse_snapshot;
 
 use super::*;
-use crate::plan::{PlanOptions, Rung};
-use crate::{Tracker, Trigger};
+use crate::plan::Rung;
+use crate::{HostJob, HostState, Input, PlanOptions, PreparedMessages, Tracker, Trigger, plan};
+
+/// A snapshot that was made from a model's summary, and the account of its lines.
+struct Adopted {
+    composed: Composed,
+    notes: SummaryNotes,
+}
 
 fn user(text: &str) -> Message {
     Message::new("", Role::User, vec![Part::user_text(text)])
@@ -38,13 +44,16 @@ fn adopted(summary: &str, repairing: Repairing) -> Adopted {
     let mut tracker = Tracker::default();
     messages.iter().for_each(|message| tracker.observe(message));
     let options = PlanOptions { trigger: Trigger::Forced, ..PlanOptions::new(TokenCount(8_000)) };
-    let planner = Planner::new(&tracker, &messages, &options);
-    let plan = planner.plan();
+    let prepared = PreparedMessages::as_given(&messages);
+    let job = HostJob { name: String::new(), what: "cargo watch".into() };
+    let host = HostState { jobs: vec![job], ..HostState::default() };
+    let input = Input { host: &host, ..Input::new(&tracker, &prepared, &options) };
+    let plan = plan(&input);
     assert!(matches!(plan.rung, Rung::Compact(_)), "{plan}");
     let summary = parse_snapshot(summary).expect("a snapshot");
-    let mut host = Snapshot::default();
-    host.push(Section::TaskState, Entry::unmarked("Running: cargo watch"));
-    let adopted = planner.adopt(&plan, &host, &summary, repairing).expect("a plan to compact");
+    let compaction = plan.compaction().expect("a plan to compact");
+    let (composed, notes) = adopt_summary(&Analysis::of(&input), compaction, &summary, repairing);
+    let adopted = Adopted { composed, notes };
     let size = adopted.composed.snapshot.estimate(&options.estimator).tokens();
     let budget = plan.compaction().expect("it is one").snapshot_budget;
     assert!(size <= budget, "{size} of {budget}");

@@ -1,4 +1,4 @@
-use longhaul_compaction::{Status, Threshold};
+use longhaul_compaction::{Status, Threshold, compact_offline, prepare};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{
     CallLimits, FinishReason, ModelError, Part, Request, ResponseEvent, Role, ScriptedModel, ScriptedReply,
@@ -8,9 +8,9 @@ use longhaul_snapshot::Section;
 
 use super::*;
 use crate::trials::{
-    ANSWER, Counting as Count, Heard, RULES, Slow, Trial, Trip, always, by_model, number, user, work,
+    ANSWER, Counting as Count, RULES, RecordingHook, Slow, Trial, Trip, always, by_model, number, user, work,
 };
-use crate::{CompressTrigger, Latch, Prices, SpendCaps, Verify, Wait};
+use crate::{Latch, Prices, SpendCaps, Verify, Wait};
 
 fn refused() -> ScriptedReply {
     ScriptedReply::error(ModelError::Refused { reason: "no".into() })
@@ -28,7 +28,7 @@ fn texts(request: &Request) -> String {
 
 /// The conversation is sound, fits, and says every rule.
 #[track_caller]
-fn check_sound(trial: &Trial, outcome: &Outcome) {
+fn check_sound(trial: &Trial, outcome: &PassOutcome) {
     let messages = outcome.messages().expect("there are new messages");
     assert!(find_faults(messages).is_empty());
     assert!(outcome.result.after <= trial.options.budget.window, "{}", outcome.result.after);
@@ -43,7 +43,8 @@ fn offline_it_is_the_same_as_without_an_engine() {
     let outcome = trial.run_offline();
     assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
     check_sound(&trial, &outcome);
-    let plain = longhaul_compaction::compact_offline(&trial.tracker(), &trial.messages, &trial.options);
+    let (tracker, prepared) = (trial.tracker(), prepare(&trial.messages, trial.options.empty));
+    let plain = compact_offline(&Input::new(&tracker, &prepared, &trial.options));
     assert_eq!(outcome.result.messages, plain.messages);
     assert_eq!(outcome.result.report.summariser, "offline");
     assert_eq!(trial.told(), "Started Planned Summarising Summarised Verified Applied");
@@ -96,7 +97,7 @@ fn a_model_writes_the_summary() {
     assert!(snapshot.contains("src/part_"), "what it misses is added: {snapshot}");
     assert_eq!(outcome.result.report.summariser, "model");
     assert_eq!((outcome.state.spend.calls, outcome.account.spend.calls), (1, 1));
-    assert!(outcome.account.notes.as_ref().is_some_and(|notes| notes.kept == 4 && notes.cut == 0));
+    assert!(outcome.result.notes.as_ref().is_some_and(|notes| notes.kept == 4 && notes.cut == 0));
     let requests = scripted.requests();
     assert_eq!(requests.len(), 1, "one call by default");
     let text = texts(&requests[0]);
@@ -384,25 +385,23 @@ fn the_next_pass_waits_for_growth_and_after_undo_for_need() {
 
 #[test]
 fn the_hook_runs_before_the_threshold_is_looked_at_unless_set_otherwise() {
-    let check =
-        |messages: Vec<Message>, when: PreCompressWhen, forced: bool, expected: &[CompressTrigger]| {
-            let settings = Settings { pre_compress: when, ..Settings::default() };
-            let trial = Trial::new(messages, 16_000).with(settings);
-            let trial = if forced { trial.forced() } else { trial };
-            let heard = Heard::default();
-            trial.run_with(&Offline, None, Some(&heard));
-            assert_eq!(*heard.0.lock().expect("nobody panicked"), expected);
-        };
-    use CompressTrigger::{Auto, Manual};
+    let check = |messages: Vec<Message>, when: PreCompressWhen, forced: bool, expected: &[Trigger]| {
+        let settings = Settings { pre_compress: when, ..Settings::default() };
+        let trial = Trial::new(messages, 16_000).with(settings);
+        let trial = if forced { trial.forced() } else { trial };
+        let hook = RecordingHook::default();
+        trial.run_with(&Offline, None, Some(&hook));
+        assert_eq!(*hook.0.lock().expect("nobody panicked"), expected);
+    };
     use PreCompressWhen::{EveryTurn, WhenNeeded};
+    use Trigger::{Automatic, Forced};
     let (small, large) = (work(1, 100), work(12, 3_000));
     check(Vec::new(), EveryTurn, true, &[]);
-    check(small.clone(), EveryTurn, false, &[Auto]);
-    check(small.clone(), EveryTurn, true, &[Manual]);
+    check(small.clone(), EveryTurn, false, &[Automatic]);
+    check(small.clone(), EveryTurn, true, &[Forced]);
     check(small, WhenNeeded, false, &[]);
-    check(large.clone(), WhenNeeded, false, &[Auto]);
-    check(large, EveryTurn, false, &[Auto]);
-    assert_eq!((Auto.as_str(), Manual.as_str()), ("auto", "manual"));
+    check(large.clone(), WhenNeeded, false, &[Automatic]);
+    check(large, EveryTurn, false, &[Automatic]);
 }
 
 #[test]

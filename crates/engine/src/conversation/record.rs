@@ -1,21 +1,21 @@
-//! What a pass, its state and the host's look like in the log, and back.
+//! Records of a pass, its state and the host's: into the log, and back.
 
-use longhaul_compaction::{Replacement, Rung, Status, apply_replacements};
+use longhaul_compaction::{HostJob, HostState, Replacement, Status, apply_replacements};
 use longhaul_conversation::{Message, Origin, Part};
 use longhaul_session::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, EntryKind, HostRecord, Mask, Masking,
     RecordedWait, Replay, Rewrite, RewriteKind, RewriteState,
 };
 
-use crate::outcome::Outcome;
-use crate::{HostJob, HostState, Latch, Spend, State, Wait};
+use crate::outcome::PassOutcome;
+use crate::{Latch, Spend, State, Wait};
 
 /// The record of a pass over these messages; nothing if they stay as they are.
-pub(super) fn compaction_entry(outcome: &Outcome, messages: &[Message]) -> Option<EntryKind> {
+pub(super) fn compaction_entry(outcome: &PassOutcome, messages: &[Message]) -> Option<EntryKind> {
     let new = outcome.messages()?;
-    Some(match (&outcome.result.plan.rung, outcome.result.status) {
-        (Rung::Mask(masks), Status::Masked | Status::ContentTruncated) => {
-            EntryKind::Mask(masking(messages, masks))
+    Some(match outcome.result.status {
+        Status::Masked | Status::ContentTruncated => {
+            EntryKind::Mask(masking(messages, outcome.result.plan.replacements()))
         }
         _ => EntryKind::Compaction(Compaction { report: report(outcome), messages: new.to_vec() }),
     })
@@ -44,8 +44,8 @@ fn masking(messages: &[Message], replacements: &[Replacement]) -> Masking {
     Masking { masks: masks.collect(), changed }
 }
 
-fn report(outcome: &Outcome) -> CompactionReport {
-    let Outcome { result, account, .. } = outcome;
+fn report(outcome: &PassOutcome) -> CompactionReport {
+    let PassOutcome { result, account, .. } = outcome;
     CompactionReport {
         status: result.status.as_str().into(),
         rung: result.report.rung.into(),

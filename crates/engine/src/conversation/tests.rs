@@ -23,7 +23,7 @@ struct Desk {
     files: MemoryFiles,
     events: Mutex<Vec<Event>>,
     cancel: CancellationToken,
-    stamps: u32,
+    records: u32,
     said: usize,
 }
 
@@ -50,14 +50,14 @@ impl Desk {
             files: MemoryFiles::default(),
             events: Mutex::default(),
             cancel: CancellationToken::new(),
-            stamps: 0,
+            records: 0,
             said: 0,
         }
     }
 
-    fn stamp(&mut self) -> Stamp {
-        self.stamps += 1;
-        Stamp { id: format!("record-{}", self.stamps), at: Timestamp::from_millis(2_000) }
+    fn record_id(&mut self) -> RecordId {
+        self.records += 1;
+        RecordId { id: format!("record-{}", self.records), at: Timestamp::from_millis(2_000) }
     }
 
     fn say(&mut self, messages: Vec<Message>) {
@@ -89,9 +89,9 @@ impl Desk {
         self.say(messages);
     }
 
-    fn compact_with(&mut self, trigger: Trigger, summariser: &dyn Summariser) -> Outcome {
-        let stamp = self.stamp();
-        let means = Means {
+    fn compact_with(&mut self, trigger: Trigger, summariser: &dyn Summariser) -> PassOutcome {
+        let record_id = self.record_id();
+        let deps = CompactionDeps {
             summariser,
             files: &self.files,
             counter: None,
@@ -100,11 +100,11 @@ impl Desk {
             clock: &|| Duration::ZERO,
         };
         let options = PlanOptions { trigger, ..self.options.clone() };
-        let pass = self.conversation.compact(&options, &self.settings, &means, stamp, &self.cancel);
+        let pass = self.conversation.compact(&options, &self.settings, &deps, record_id, &self.cancel);
         block_on(pass).expect("it can be recorded")
     }
 
-    fn compact(&mut self, trigger: Trigger) -> Outcome {
+    fn compact(&mut self, trigger: Trigger) -> PassOutcome {
         self.compact_with(trigger, &Offline)
     }
 
@@ -195,14 +195,14 @@ fn masks_are_recorded_and_undone() {
 fn a_session_goes_on_where_it_was() {
     let mut desk = Desk::new(12_000);
     desk.work(16);
-    let stamp = desk.stamp();
+    let record_id = desk.record_id();
     let host = HostState { plan: Some("plan.md".into()), ..HostState::default() };
-    desk.conversation.set_host(host.clone(), stamp).expect("it can be recorded");
-    let stamp = desk.stamp();
-    let pin = desk.conversation.pin("Prefer tabs to spaces.", stamp).expect("recorded").expect("a pin");
+    desk.conversation.set_host(host.clone(), record_id).expect("it can be recorded");
+    let record_id = desk.record_id();
+    let pin = desk.conversation.pin("Prefer tabs to spaces.", record_id).expect("recorded").expect("a pin");
     desk.compact(Trigger::Forced);
-    let stamp = desk.stamp();
-    assert!(desk.conversation.unpin(pin, stamp).expect("recorded"));
+    let record_id = desk.record_id();
+    assert!(desk.conversation.unpin(pin, record_id).expect("recorded"));
     desk.undo().expect("there is one");
     let shown = desk.shown();
     let path = desk.conversation.log().path().to_path_buf();
@@ -263,7 +263,7 @@ fn failures_and_what_was_spent_outlast_the_process() {
 fn what_was_spent_elsewhere_counts_and_is_kept() {
     let mut desk = Desk::new(12_000);
     let spend = Spend { calls: 3, tokens: TokenCount(700), estimated: TokenCount(300), money: 0.5 };
-    let at = desk.stamp().at;
+    let at = desk.record_id().at;
     desk.conversation.add_spend(spend, at).expect("recorded");
     desk.conversation.add_spend(Spend::default(), at).expect("nothing to record");
     assert_eq!(desk.conversation.state().spend, spend);
@@ -322,9 +322,9 @@ fn what_a_model_recognised_as_a_rule_is_one_from_then_on() {
 fn nothing_is_done_while_nothing_is_due() {
     let mut desk = Desk::new(100_000);
     desk.work(2);
-    let stamp = desk.stamp();
+    let record_id = desk.record_id();
     let bytes = desk.bytes();
-    let means = Means {
+    let deps = CompactionDeps {
         summariser: &Offline,
         files: &desk.files,
         counter: None,
@@ -332,7 +332,7 @@ fn nothing_is_done_while_nothing_is_due() {
         events: &|event| panic!("{event:?}"),
         clock: &|| Duration::ZERO,
     };
-    let pass = desk.conversation.prepare(&desk.options, &desk.settings, &means, stamp, &desk.cancel);
+    let pass = desk.conversation.prepare(&desk.options, &desk.settings, &deps, record_id, &desk.cancel);
     assert!(block_on(pass).expect("nothing to record").is_none());
     assert_eq!(desk.bytes(), bytes);
 }
@@ -345,12 +345,12 @@ fn cancelling_at_any_moment_records_nothing_but_what_was_spent() {
     let (bytes, shown) = (desk.bytes(), desk.shown());
     let (mut moments, mut sent) = (0, 0);
     loop {
-        let stamp = desk.stamp();
+        let record_id = desk.record_id();
         desk.cancel = CancellationToken::new();
         let trip = Trip::at(moments, &desk.cancel);
         let scripted = ScriptedModel::new([ScriptedReply::text(ANSWER), ScriptedReply::text("")]);
         let slow = Slow { model: scripted, trip: &trip };
-        let means = Means {
+        let deps = CompactionDeps {
             summariser: &by_model(&slow),
             files: &desk.files,
             counter: Some(&trip),
@@ -359,7 +359,7 @@ fn cancelling_at_any_moment_records_nothing_but_what_was_spent() {
             clock: &|| Duration::ZERO,
         };
         let options = PlanOptions { trigger: Trigger::Forced, ..desk.options.clone() };
-        let pass = desk.conversation.compact(&options, &desk.settings, &means, stamp, &desk.cancel);
+        let pass = desk.conversation.compact(&options, &desk.settings, &deps, record_id, &desk.cancel);
         let outcome = block_on(pass).expect("it can be recorded");
         if outcome.result.status != Status::Cancelled {
             assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
@@ -383,8 +383,8 @@ fn cancelling_at_any_moment_records_nothing_but_what_was_spent() {
 fn a_pass_may_run_on_any_thread() {
     fn check<T: Send>(_: T) {}
     let mut desk = Desk::new(12_000);
-    let stamp = desk.stamp();
-    let means = Means {
+    let record_id = desk.record_id();
+    let deps = CompactionDeps {
         summariser: &Offline,
         files: &desk.files,
         counter: None,
@@ -392,7 +392,7 @@ fn a_pass_may_run_on_any_thread() {
         events: &|_| {},
         clock: &|| Duration::ZERO,
     };
-    check(desk.conversation.compact(&desk.options, &desk.settings, &means, stamp, &desk.cancel));
+    check(desk.conversation.compact(&desk.options, &desk.settings, &deps, record_id, &desk.cancel));
 }
 
 #[test]
@@ -400,10 +400,10 @@ fn a_pass_that_is_dropped_never_happened() {
     let mut desk = Desk::new(12_000);
     desk.work(16);
     let (bytes, shown) = (desk.bytes(), desk.shown());
-    let stamp = desk.stamp();
+    let record_id = desk.record_id();
     let trip = Trip::at(usize::MAX, &desk.cancel);
     let slow = Slow { model: ScriptedModel::new([ScriptedReply::text(ANSWER)]), trip: &trip };
-    let means = Means {
+    let deps = CompactionDeps {
         summariser: &by_model(&slow),
         files: &desk.files,
         counter: None,
@@ -413,7 +413,7 @@ fn a_pass_that_is_dropped_never_happened() {
     };
     let options = PlanOptions { trigger: Trigger::Forced, ..desk.options.clone() };
     {
-        let pass = desk.conversation.compact(&options, &desk.settings, &means, stamp, &desk.cancel);
+        let pass = desk.conversation.compact(&options, &desk.settings, &deps, record_id, &desk.cancel);
         let mut pass = std::pin::pin!(pass);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(pass.as_mut().poll(&mut context).is_pending());

@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentError, Event, Host, Spending, TurnEnd};
-use longhaul_compaction::compact_offline;
+use longhaul_compaction::{Input, compact_offline, prepare};
 use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
-use longhaul_engine::{EngineError, Stamp};
+use longhaul_engine::{EngineError, RecordId};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
 use longhaul_session::{LogError, Recording};
@@ -279,7 +279,8 @@ impl<S: Services> Driver<S> {
     fn preview(&mut self) -> Result<(), Notice> {
         let conversation = self.agent.conversation();
         let options = self.agent.options(self.agent.room(), longhaul_compaction::Trigger::Forced);
-        let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
+        let prepared = prepare(conversation.transcript().messages(), options.empty);
+        let outcome = compact_offline(&Input::new(conversation.tracker(), &prepared, &options));
         self.tell(Message::Page(pages::preview(&outcome)));
         Ok(())
     }
@@ -323,9 +324,9 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> RecordId {
         let host = self.services.host();
-        Stamp { id: (host.new_id)(), at: (host.now)() }
+        RecordId { id: (host.new_id)(), at: (host.now)() }
     }
 
     fn pin(&mut self, text: &str) -> Result<(), Notice> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use longhaul_compaction::{AskCounts, LedgerCounts, Report, Rung, Status};
 use longhaul_conversation::{TokenCount, grouped};
-use longhaul_engine::{Event, Outcome, Spend, SummariserKind};
+use longhaul_engine::{Event, PassOutcome, Spend, SummariserKind};
 
 use super::{money, percent, plural, span};
 use crate::state::Compacting;
@@ -48,7 +48,7 @@ pub(crate) struct CompactionCard {
 
 impl CompactionCard {
     /// The card of a compaction that the user wanted.
-    pub(crate) fn of(outcome: &Outcome) -> Self {
+    pub(crate) fn of(outcome: &PassOutcome) -> Self {
         let report = &outcome.result.report;
         let too_large = match &outcome.result.plan.rung {
             Rung::DoesNotFit(why) => {
@@ -241,8 +241,10 @@ impl CompactionCard {
 /// The report of a compaction that had nothing to do.
 #[cfg(test)]
 pub(crate) fn report() -> Report {
+    use longhaul_compaction::{Input, PreparedMessages, Tracker, compact_offline};
     let options = longhaul_compaction::PlanOptions::new(TokenCount(60_000));
-    longhaul_compaction::compact_offline(&longhaul_compaction::Tracker::default(), &[], &options).report
+    let (tracker, prepared) = (Tracker::default(), PreparedMessages::as_given(&[]));
+    compact_offline(&Input::new(&tracker, &prepared, &options)).report
 }
 
 #[cfg(test)]

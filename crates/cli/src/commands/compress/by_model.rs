@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use longhaul_compaction::{Outcome, PlanOptions, Status, Tracker};
-use longhaul_engine::{Event, Files, HostState, Means, State, compact as run_compaction};
+use longhaul_compaction::{Input, Outcome, PlanOptions, Status, Tracker, prepare};
+use longhaul_engine::{CompactionDeps, Event, Files, State, compact as run_compaction};
 use longhaul_session::Session;
 use longhaul_workspace::WorkspaceError;
 
@@ -37,8 +37,7 @@ pub(super) fn compact(
     let chosen = compaction_model(&models, options.model.as_deref(), own)?;
     let summariser = priced(&chosen);
     let started = Instant::now();
-    let host = HostState::default();
-    let means = Means {
+    let deps = CompactionDeps {
         summariser: &summariser,
         files: &Later,
         counter: None,
@@ -51,14 +50,10 @@ pub(super) fn compact(
         },
         clock: &|| started.elapsed(),
     };
-    let subject = longhaul_engine::Subject {
-        messages: subject.session.transcript.messages(),
-        tracker: subject.tracker,
-        host: &host,
-        options: subject.options,
-    };
+    let prepared = prepare(subject.session.transcript.messages(), subject.options.empty);
+    let input = Input::new(subject.tracker, &prepared, subject.options);
     let outcome = until_interrupted(async |cancel| {
-        run_compaction(subject, &settings.engine(), &State::default(), &means, cancel).await
+        run_compaction(&input, &settings.engine(), &State::default(), &deps, cancel).await
     })?;
     let spend = outcome.account.spend;
     if spend.calls > 0 {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use longhaul_agent::{Agent, Host, SessionMemory};
+use longhaul_compaction::HostJob;
 use longhaul_conversation::Usage;
-use longhaul_engine::{CalibrationFile, Folder, HostJob};
+use longhaul_engine::{CalibrationFile, Folder};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
 use longhaul_terminal::{
     Inbox, InboxItem, Notice, Opened, Page, Review, Services, SessionChoice, SkillChoice, Spender,

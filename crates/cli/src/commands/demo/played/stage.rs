@@ -6,8 +6,9 @@ use std::time::Duration;
 use longhaul_agent::{
     Agent, Host, ModelProfile, Permissions, PromptOptions, Settings, Surroundings, render_prompt,
 };
+use longhaul_compaction::Draft;
 use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
-use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
+use longhaul_engine::{ByModel, Folder, Spend, Summariser, SummariserKind, SummaryError, SummaryTask};
 use longhaul_policy::SavedFiles;
 use longhaul_session::{Log, NewSession, SessionKind};
 use longhaul_terminal::{Notice, Opened, Pace, Page, Services, SessionChoice, Spender};
@@ -162,7 +163,7 @@ impl Summariser for Snapshots {
         Some(scene::MODEL)
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
+    fn summarise<'a>(&'a self, task: &'a SummaryTask<'a>) -> BoxFuture<'a, Result<Draft, SummaryError>> {
         let model = ByModel { prices: Some(PRICES), ..ByModel::new(&self.0, scene::MODEL, scene::WINDOW) };
         Box::pin(async move { model.summarise(task).await })
     }

@@ -11,7 +11,7 @@ use longhaul_archive::{Search, SessionRef};
 use longhaul_compaction::PlanOptions;
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount};
-use longhaul_engine::{ByModel, Conversation, Event, Folder, Means, Settings, Stamp};
+use longhaul_engine::{ByModel, CompactionDeps, Conversation, Event, Folder, RecordId, Settings};
 use longhaul_session::{NewSession, Replay, SessionKind};
 use tokio_util::sync::CancellationToken;
 
@@ -57,7 +57,7 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
     let files = Folder::new(folder.path());
     let started = Instant::now();
     let events = Mutex::new(Vec::new());
-    let means = Means {
+    let deps = CompactionDeps {
         summariser: &summariser,
         files: &files,
         counter: None,
@@ -72,8 +72,8 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
     for (place, message) in story.iter().enumerate() {
         conversation.append(message)?;
         show.said(place, message, conversation_size(&conversation))?;
-        let stamp = Stamp { id: format!("compaction-{}", passes + 1), at: message.at.unwrap_or(first) };
-        let Some(outcome) = conversation.prepare(&options, &settings, &means, stamp, &cancel).await? else {
+        let stamp = RecordId { id: format!("compaction-{}", passes + 1), at: message.at.unwrap_or(first) };
+        let Some(outcome) = conversation.prepare(&options, &settings, &deps, stamp, &cancel).await? else {
             continue;
         };
         let heard: Vec<Event> = std::mem::take(&mut *events.lock().expect("as above"));
