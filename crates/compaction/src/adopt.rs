@@ -20,7 +20,7 @@ use crate::last_resort::minimal_snapshot_before;
 use crate::plan::Compaction;
 use crate::required::{keep_pins, rules_size};
 
-/// Whether a snapshot is completed with lines that hold what a summary misses.
+/// Completion of a snapshot with lines that hold what a summary misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Repairing {
     /// It is, as far as the budget goes.
@@ -191,11 +191,11 @@ impl<'a> SnapshotWriter<'a> {
         order.sort_by(|a, b| lines[*b].weight.total_cmp(&lines[*a].weight).then(a.cmp(b)));
         let mut left = room - tags;
         let mut is_kept = vec![false; lines.len()];
-        for place in order {
-            let cost = cost(&lines[place]);
+        for index in order {
+            let cost = cost(&lines[index]);
             if cost <= left {
                 left -= cost;
-                is_kept[place] = true;
+                is_kept[index] = true;
             }
         }
         let all = lines.len();
@@ -331,16 +331,16 @@ fn merge(beside: &Snapshot, own: &Snapshot) -> Snapshot {
 /// Parts the pins from the user's words, which may stand in one entry if they are of one message.
 fn pins_and_words(entries: &[Entry]) -> (Vec<Entry>, Vec<Entry>) {
     let words_from = |entry: &Entry| entry.lines().iter().position(|line| line.starts_with(USER_SAID));
-    let Some(place) = entries.iter().position(|entry| words_from(entry).is_some()) else {
+    let Some(index) = entries.iter().position(|entry| words_from(entry).is_some()) else {
         return (entries.to_vec(), Vec::new());
     };
-    let mixed = &entries[place];
+    let mixed = &entries[index];
     let (pins, words) = mixed.lines().split_at(words_from(mixed).unwrap_or(0));
     let marked = |lines: &[String]| Entry::new(mixed.marks().iter().copied(), lines);
-    let mut before = entries[..place].to_vec();
+    let mut before = entries[..index].to_vec();
     before.push(marked(pins));
     let mut behind = vec![marked(words)];
-    behind.extend_from_slice(&entries[place + 1..]);
+    behind.extend_from_slice(&entries[index + 1..]);
     (before, behind)
 }
 

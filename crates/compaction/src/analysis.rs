@@ -80,7 +80,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Whether the model must answer the snapshot, lest two user messages stand side by side.
+/// Tells whether the model must answer the snapshot, lest two user messages stand side by side.
 pub(crate) fn needs_acknowledgement(first_of_tail: Option<&Message>) -> bool {
     first_of_tail.is_some_and(|first| first.role == Role::User)
 }

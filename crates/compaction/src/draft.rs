@@ -25,7 +25,7 @@ pub enum Draft {
     FromModel {
         /// The summary.
         summary: Snapshot,
-        /// Whether lines are added that hold what it misses.
+        /// True if lines are added that hold what it misses.
         repairing: Repairing,
     },
 }

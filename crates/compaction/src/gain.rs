@@ -11,7 +11,7 @@ use crate::required::{newest_words, rules_size, typed};
 /// The share of a request that a pass must gain to be worth it.
 const MINIMUM_GAIN: f64 = 0.1;
 
-/// Whether so little is gained that the pass counts as a failure, even where it has to be applied.
+/// Tells whether so little is gained that the pass counts as a failure, even where it has to be applied.
 pub(crate) fn is_too_little(before: TokenCount, after: TokenCount) -> bool {
     (before - after).share_of(before) < MINIMUM_GAIN
 }
@@ -99,7 +99,7 @@ fn lost_words(analysis: &Analysis<'_>, plan: &Plan, now: &[Message]) -> TokenCou
     if is_kept { TokenCount::ZERO } else { size }
 }
 
-/// Whether these messages are what an earlier compaction left: a snapshot and its acknowledgement.
+/// Tells whether these messages are what an earlier compaction left: a snapshot and its acknowledgement.
 fn is_compacted_already(messages: &[Message]) -> bool {
     messages.iter().all(|message| {
         let says_so = message.parts.iter().any(|part| part.as_text() == Some(ACKNOWLEDGEMENT));

@@ -13,7 +13,7 @@ use crate::plan::{Plan, Rung, describe_below};
 #[derive(Clone, Debug, Default)]
 pub struct Gauge {
     estimator: Estimator,
-    /// What the messages take before each message, and all of them at the end.
+    /// Size of all messages up to each one.
     sums: Vec<Estimate>,
     /// The outputs that could be masked: in which message, and how large.
     outputs: Vec<(usize, TokenCount)>,
@@ -21,7 +21,7 @@ pub struct Gauge {
     exempt: HashSet<CallId>,
 }
 
-/// What a conversation calls for, as far as sizes tell.
+/// The measure that a conversation calls for, as far as sizes tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Due {
     /// Nothing yet.
@@ -40,13 +40,13 @@ impl Gauge {
 
     /// Takes in the next message. After a compaction, start with a new gauge.
     pub fn observe(&mut self, message: &Message) {
-        let place = self.sums.len();
+        let index = self.sums.len();
         self.sums.push(self.total() + self.estimator.message(message));
         let exempt = message.calls().filter(|call| EXEMPT.contains(&call.name.as_str()));
         self.exempt.extend(exempt.map(|call| call.id.clone()));
         for part in &message.parts {
             if part.as_result().is_some_and(|result| self.can_mask(result)) {
-                self.outputs.push((place, self.estimator.part(part).tokens()));
+                self.outputs.push((index, self.estimator.part(part).tokens()));
             }
         }
     }
@@ -59,12 +59,12 @@ impl Gauge {
         !is_exempt && !is_masked(result)
     }
 
-    /// What the messages take.
+    /// Size of the messages.
     pub fn tokens(&self) -> TokenCount {
         self.total().tokens()
     }
 
-    /// What is due, by the sizes alone and without a look at any text.
+    /// The measure that is due, by the sizes alone and without a look at any text.
     pub fn due(&self, options: &PlanOptions) -> Due {
         let window = options.budget.window;
         let before = self.before(options);
@@ -103,21 +103,21 @@ impl Gauge {
         self.sums.last().copied().unwrap_or(Estimate::ZERO)
     }
 
-    /// What the outputs behind the protected ones take, and the message of the first; none if they are not worth a mask.
+    /// Size of the outputs behind the protected ones, and the message of the first; none if they are not worth a mask.
     fn old_outputs(&self, options: &PlanOptions) -> (TokenCount, Option<usize>) {
         let limits = options.budget.outputs;
         let newest = self.sums.len().saturating_sub(1);
         let mut newer = TokenCount::ZERO;
-        let old = self.outputs.iter().rev().filter(|(place, _)| *place != newest).filter(|(_, size)| {
+        let old = self.outputs.iter().rev().filter(|(index, _)| *index != newest).filter(|(_, size)| {
             newer += *size;
             newer > limits.protected
         });
         let (worth, first) =
-            old.fold((TokenCount::ZERO, None), |(worth, _), (place, size)| (worth + *size, Some(*place)));
+            old.fold((TokenCount::ZERO, None), |(worth, _), (index, size)| (worth + *size, Some(*index)));
         (worth, first.filter(|_| worth >= limits.worthwhile))
     }
 
-    /// Whether masks below the threshold are worth it that save at most `worth` from the message at `first` on.
+    /// Tells whether masks below the threshold are worth it that save at most `worth` from the message at `first` on.
     fn masks_pay(&self, worth: TokenCount, first: usize, options: &PlanOptions) -> bool {
         match options.mask_when {
             MaskWhen::Always => true,

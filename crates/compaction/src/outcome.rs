@@ -45,13 +45,13 @@ pub struct Outcome {
     pub repairs: Vec<Repair>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Whether the standing instructions alone take more than the snapshot's budget.
+    /// True if the standing instructions alone take more than the snapshot's budget.
     pub pins_exceed_budget: bool,
     /// Figures of the draft, where one was used or found too little.
     pub draft: Option<DraftFigures>,
     /// Account of a model's lines, where its summary was used or found too little.
     pub notes: Option<SummaryNotes>,
-    /// Whether so little was gained that the pass counts as a failure, even where it was applied.
+    /// True if so little was gained that the pass counts as a failure, even where it was applied.
     pub is_vain: bool,
     /// Everything in figures.
     pub report: Report,

@@ -79,7 +79,7 @@ impl Rung {
         }
     }
 
-    /// Whether the conversation is to become another one.
+    /// Tells whether the conversation is to become another one.
     pub fn is_change(&self) -> bool {
         matches!(self, Self::Mask(_) | Self::Truncate(_) | Self::Compact(_) | Self::LastResort(_))
     }
@@ -129,7 +129,7 @@ impl Plan {
         files
     }
 
-    /// Whether one of these files holds a text that the plan leaves out.
+    /// Tells whether one of these files holds a text that the plan leaves out.
     pub(crate) fn names_any(&self, files: &BTreeSet<String>) -> bool {
         let mut outputs = self.replacements().iter().map(|replacement| &replacement.file);
         let mut texts = self.shortenings().iter().map(|shortening| &shortening.file);

@@ -91,13 +91,13 @@ struct Constraints<'s>(HashMap<&'s str, Vec<&'s [String]>>);
 
 impl<'s> Constraints<'s> {
     fn of(snapshots: impl IntoIterator<Item = &'s Snapshot>) -> Self {
-        let mut places: HashMap<&str, Vec<&[String]>> = HashMap::new();
+        let mut by_line: HashMap<&str, Vec<&[String]>> = HashMap::new();
         for entry in snapshots.into_iter().flat_map(|snapshot| snapshot.entries(Section::ActiveConstraints)) {
             for (at, line) in entry.lines().iter().enumerate() {
-                places.entry(line.as_str()).or_default().push(&entry.lines()[at..]);
+                by_line.entry(line.as_str()).or_default().push(&entry.lines()[at..]);
             }
         }
-        Self(places)
+        Self(by_line)
     }
 
     fn say(&self, pin: &Pin) -> bool {
@@ -105,7 +105,7 @@ impl<'s> Constraints<'s> {
         let Some(first) = own.lines().first() else { return true };
         self.0
             .get(first.as_str())
-            .is_some_and(|places| places.iter().any(|lines| lines.starts_with(own.lines())))
+            .is_some_and(|by_line| by_line.iter().any(|lines| lines.starts_with(own.lines())))
     }
 }
 

@@ -312,7 +312,7 @@ impl Pass<'_> {
     }
 }
 
-/// Whether `applied` gives up more than the ordinary compaction that was planned.
+/// Tells whether `applied` gives up more than the ordinary compaction that was planned.
 fn is_last_resort_of(planned: &Plan, applied: &Plan) -> bool {
     matches!(planned.rung, Rung::Compact(_))
         && matches!(applied.rung, Rung::LastResort(_) | Rung::DoesNotFit(_))

@@ -127,8 +127,8 @@ impl Conversation {
             state,
             host,
         };
-        conversation.learn_again();
-        conversation.look_again();
+        conversation.rebuild_tracker();
+        conversation.rebuild_transcript();
         conversation
     }
 
@@ -143,10 +143,10 @@ impl Conversation {
         if let Some(taken) = self.log.replay().message(&message.id).cloned() {
             match is_known {
                 true => {
-                    self.learn_again();
-                    self.look_again();
+                    self.rebuild_tracker();
+                    self.rebuild_transcript();
                 }
-                false => self.take(taken),
+                false => self.observe(taken),
             }
         }
         Ok(appended?)
@@ -164,9 +164,9 @@ impl Conversation {
         record_id: RecordId,
         cancel: &CancellationToken,
     ) -> Result<Option<PassOutcome>, EngineError> {
-        let hears = deps.pre_compress.is_some() && settings.pre_compress == PreCompressWhen::EveryTurn;
+        let runs_hook = deps.pre_compress.is_some() && settings.pre_compress == PreCompressWhen::EveryTurn;
         let options = &PlanOptions { trigger: Trigger::Automatic, ..options.clone() };
-        if !hears && self.gauge.plan_to_wait(options).is_some() {
+        if !runs_hook && self.gauge.plan_to_wait(options).is_some() {
             return Ok(None);
         }
         self.compact(options, settings, deps, record_id, cancel).await.map(Some)
@@ -196,11 +196,11 @@ impl Conversation {
         if let Some(kind) = compaction_entry(&outcome, self.transcript.messages()) {
             self.log.record(&Entry { id: record_id.id.clone(), at: Some(record_id.at), kind })?;
             recorded = self.log.sync().and_then(|()| self.pin_quotes(&outcome, &record_id));
-            self.look_again();
+            self.rebuild_transcript();
         }
         if self.state != outcome.state {
             self.state = outcome.state.clone();
-            recorded = recorded.and(self.keep_state(record_id.at));
+            recorded = recorded.and(self.record_state(record_id.at));
         }
         recorded?;
         Ok(outcome)
@@ -219,8 +219,8 @@ impl Conversation {
     ) -> Result<String, EngineError> {
         let undone = self.log.undo(compaction, Some(at))?;
         self.state = self.state.after_undo();
-        let synced = self.keep_state(at).and_then(|()| self.log.sync());
-        self.look_again();
+        let synced = self.record_state(at).and_then(|()| self.log.sync());
+        self.rebuild_transcript();
         events(Event::Undone { compaction: undone.clone(), messages: self.transcript.messages().len() });
         synced?;
         Ok(undone)
@@ -232,8 +232,8 @@ impl Conversation {
     /// [`EngineError::Log`]; then nothing has changed.
     pub fn rewind_to(&mut self, id: &MessageId) -> Result<(), EngineError> {
         self.log.rewind_to(id)?;
-        self.learn_again();
-        self.look_again();
+        self.rebuild_tracker();
+        self.rebuild_transcript();
         Ok(())
     }
 
@@ -274,22 +274,22 @@ impl Conversation {
         Ok(())
     }
 
-    /// What the model may see now.
+    /// Messages that the model may see now.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
     }
 
-    /// What the model may see now, in tokens by estimate; known at any time at no cost.
+    /// Size of what the model may see now, in tokens by estimate; known at any time at no cost.
     pub fn size(&self) -> TokenCount {
         self.gauge.tokens()
     }
 
-    /// What was learned from all that was said.
+    /// Tracker of all that was said.
     pub fn tracker(&self) -> &Tracker {
         &self.tracker
     }
 
-    /// What the session remembers of its compactions.
+    /// State that bounds the next compactions.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -301,7 +301,7 @@ impl Conversation {
     /// [`EngineError::Log`]; where it could not be recorded, it counts until the session is closed.
     pub fn reset(&mut self, at: Timestamp) -> Result<(), EngineError> {
         self.state.reset();
-        Ok(self.keep_state(at)?)
+        Ok(self.record_state(at)?)
     }
 
     /// Counts what was spent elsewhere on behalf of this session, such as by a sub-agent.
@@ -313,10 +313,10 @@ impl Conversation {
             return Ok(());
         }
         self.state.spend = self.state.spend.plus(spend);
-        Ok(self.keep_state(at)?)
+        Ok(self.record_state(at)?)
     }
 
-    /// What the host has going on.
+    /// State of the host.
     pub fn host(&self) -> &HostState {
         &self.host
     }
@@ -368,8 +368,8 @@ impl Conversation {
         self.log.record(&Entry { id: record_id.id, at: Some(record_id.at), kind })
     }
 
-    /// Records the state for whoever goes on with the session.
-    fn keep_state(&mut self, at: Timestamp) -> Result<(), LogError> {
+    /// Records the state for the next process that goes on with the session.
+    fn record_state(&mut self, at: Timestamp) -> Result<(), LogError> {
         self.log.keep_state(&CompactionState::from(&self.state), Some(at))
     }
 
@@ -387,21 +387,21 @@ impl Conversation {
         Ok(())
     }
 
-    fn take(&mut self, message: Message) {
+    fn observe(&mut self, message: Message) {
         self.tracker.observe(&message);
         self.gauge.observe(&message);
         self.transcript.apply(Change::Put(message));
     }
 
-    /// Shows what the log amounts to.
-    fn look_again(&mut self) {
+    /// Rebuilds the transcript from the log.
+    fn rebuild_transcript(&mut self) {
         self.transcript = self.log.replay().transcript();
         self.gauge = Gauge::new(self.estimator);
         self.transcript.messages().iter().for_each(|message| self.gauge.observe(message));
     }
 
-    /// Learns from everything that was said, compacted or not.
-    fn learn_again(&mut self) {
+    /// Rebuilds the tracker from everything that was said, compacted or not.
+    fn rebuild_tracker(&mut self) {
         let replay = self.log.replay();
         let mut tracker = match &replay.info().directory {
             Some(directory) => Tracker::in_directory(directory),

@@ -2,7 +2,7 @@
 //!
 //! [`compact`] takes a conversation as it is and gives back a [`PassOutcome`]: the new messages, if any, a report, and the
 //! [`State`] from now on. Nothing that a summariser does fails a turn: [`Offline`] finishes what [`ByModel`] cannot, a
-//! breaker and spend caps bound what models are asked, and whoever cancels finds everything as it was.
+//! breaker and spend caps bound what models are asked, and a pass that is cancelled leaves everything as it was.
 //!
 //! A [`Conversation`] is a session on disk with everything that compactions need: it records each one before the
 //! transcript in memory changes, and undoes it.
@@ -70,7 +70,6 @@ mod telemetry;
 #[cfg(test)]
 mod trials;
 
-pub use breaker::{Writer, choose_writer};
 pub use calibration::{CalibrationFile, observe_request};
 pub use compact::compact;
 pub use conversation::{Conversation, RecordId};
@@ -78,7 +77,7 @@ pub use deps::{CompactionDeps, Counter, PreCompress};
 pub use error::EngineError;
 pub use event::Event;
 pub use files::{Files, Folder};
-pub use latch::{Latch, ModelPart, next_latch};
+pub use latch::Latch;
 pub use outcome::{Account, NotSaved, PassOutcome, ShortenedOutput};
 pub use settings::{Caller, Counting, Fallback, PreCompressWhen, Settings, Verify};
 pub use spend::{Prices, Spend, SpendCaps};

@@ -7,7 +7,7 @@ use crate::{Spend, State};
 
 /// Outcome of a pass.
 ///
-/// Nothing has changed yet but files: whoever owns the conversation records the result, then takes over messages and state.
+/// Nothing has changed yet but files: the owner of the conversation records the result, then takes over messages and state.
 #[derive(Clone, Debug)]
 pub struct PassOutcome {
     /// The new messages, if any, with the report that every front end renders.
@@ -33,7 +33,7 @@ pub struct Account {
     pub shortened: Vec<ShortenedOutput>,
     /// Texts that could not be saved.
     pub not_saved: Vec<NotSaved>,
-    /// Whether sizes were counted by the provider.
+    /// True if sizes were counted by the provider.
     pub is_exact: bool,
 }
 

@@ -169,7 +169,7 @@ impl Trial {
     }
 
     /// The names of the events so far.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn event_names(&self) -> String {
         let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let names = events.iter().map(|event| {
             let text = format!("{event:?}");

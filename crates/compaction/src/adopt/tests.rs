@@ -89,11 +89,11 @@ fn rules_need_the_users_words() {
     assert_eq!(adopted.notes.quoted[0].message, Ordinal(1));
     assert_eq!(adopted.notes.found, ["Use tabs in src/config.rs.", "User: obey me"]);
     // The pins come first, then what the model adds, then the user's words.
-    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
-    assert!(place("Never touch vendor/legacy.\n") < place("I would prefer small"));
+    let index = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(index("Never touch vendor/legacy.\n") < index("I would prefer small"));
     assert!(
-        place("I would prefer small") < place("Found: Use tabs")
-            && place("Found: Use tabs") < place("User: Fix")
+        index("I would prefer small") < index("Found: Use tabs")
+            && index("Found: Use tabs") < index("User: Fix")
     );
     // What was only found is no pin for whoever knows nothing but the snapshot.
     let mut later = Tracker::default();

@@ -42,9 +42,9 @@ fn any_talk() -> impl Strategy<Value = Vec<Message>> {
     let rules = prop::collection::vec((any::<prop::sample::Index>(), 0..RULES.len()), 0..4);
     (prop_oneof![any_conversation(), tool_work()], rules, any::<bool>()).prop_map(
         |(mut messages, rules, has_surroundings)| {
-            for (place, rule) in rules {
+            for (index, rule) in rules {
                 if !messages.is_empty() {
-                    let message = place.get(&messages).clone();
+                    let message = index.get(&messages).clone();
                     if message.role == Role::User {
                         let at = messages.iter().position(|own| own.id == message.id).unwrap_or(0);
                         messages[at].parts.push(Part::user_text(RULES[rule]));
@@ -188,8 +188,8 @@ proptest! {
                 messages.push(message);
             }
             if from_files {
-                for (place, message) in messages.iter_mut().enumerate() {
-                    message.ordinal = Some(Ordinal(place as u32 + 1));
+                for (index, message) in messages.iter_mut().enumerate() {
+                    message.ordinal = Some(Ordinal(index as u32 + 1));
                 }
                 continue_numbering(&mut messages);
                 tracker = track(&messages);

@@ -237,8 +237,8 @@ fn check_chain(from_files: bool) {
             messages.push(message);
         }
         if from_files {
-            for (place, message) in messages.iter_mut().enumerate() {
-                message.ordinal = Some(Ordinal(place as u32 + 1));
+            for (index, message) in messages.iter_mut().enumerate() {
+                message.ordinal = Some(Ordinal(index as u32 + 1));
             }
             continue_numbering(&mut messages);
             tracker = track(&messages);

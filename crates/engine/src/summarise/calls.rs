@@ -101,7 +101,7 @@ pub(super) fn user(text: String) -> Message {
 
 struct Answer {
     text: String,
-    /// Whether anything of it arrived.
+    /// True if anything of it arrived.
     has_begun: bool,
     end: Result<FinishReason, ModelError>,
 }

@@ -12,7 +12,7 @@ use longhaul_conversation::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct History {
     entries: Vec<String>,
-    /// Whether an earlier snapshot stands in it.
+    /// True if an earlier snapshot stands in it.
     pub(super) has_snapshot: bool,
 }
 

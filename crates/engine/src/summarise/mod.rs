@@ -89,13 +89,13 @@ pub enum SummaryError {
     /// The conversation is too long for the model, even in parts.
     #[error("the conversation is too long for the model to summarise")]
     TooLong,
-    /// What may be spent would not be enough.
+    /// The caps would not allow it.
     #[error("a summary would cost more than is left to spend")]
     TooExpensive,
 }
 
 impl SummaryError {
-    /// Whether it tells against the model, so that it should not be asked again and again.
+    /// Tells whether it tells against the model, so that it should not be asked again and again.
     pub fn is_failure(&self) -> bool {
         *self != Self::TooExpensive
     }
