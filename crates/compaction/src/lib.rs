@@ -1,17 +1,31 @@
-//! What fills a context window, and (step by step) how to make it smaller without losing what matters.
+//! Shortens conversations with models without losing rules, requests and work.
 //!
-//! Everything here is pure: values in, values out, no clock, no files, no network. Front ends and the engine bring the
-//! effects.
+//! A [`Tracker`] observes every message. When the conversation gets too long, three pure functions make it shorter:
+//! [`plan`] decides what to do about an [`Input`], [`summarise`] writes the draft of a snapshot without a model (or a model
+//! writes one), and [`apply`] checks the draft, rebuilds the messages and reports the [`Outcome`]. [`compact_offline`] is
+//! all three in one call. There is no clock, file or network here; `longhaul-engine` brings these.
 //!
 //! ```
-//! use longhaul_compaction::Survey;
-//! use longhaul_conversation::{Change, Message, Part, Role};
+//! use longhaul_compaction::{Input, Message, Part, PlanOptions, Role, TokenCount, Tracker};
+//! use longhaul_compaction::{compact_offline, prepare};
 //!
-//! let mut survey = Survey::default();
-//! survey.apply(&Change::Put(Message::new("u1", Role::User, vec![Part::user_text("Hello there, world!")])));
-//! let breakdown = survey.breakdown(&[], &[]);
-//! assert_eq!(breakdown.total.0, 4);
-//! assert_eq!(breakdown.turns.len(), 1);
+//! let messages = [
+//!     Message::new("1", Role::User, vec![Part::user_text("Never push to main. Now read this:")]),
+//!     Message::new("2", Role::Model, vec![Part::model_text("All work and no play. ".repeat(900))]),
+//!     Message::new("3", Role::User, vec![Part::user_text("What did it say?")]),
+//! ];
+//! let mut tracker = Tracker::default();
+//! messages.iter().for_each(|message| tracker.observe(message));
+//!
+//! let options = PlanOptions::new(TokenCount(8_000));
+//! let prepared = prepare(&messages, options.empty);
+//! let outcome = compact_offline(&Input::new(&tracker, &prepared, &options));
+//!
+//! assert!(outcome.after < TokenCount(1_000), "{}", outcome.reason);
+//! let snapshot = outcome.snapshot.expect("the first messages gave way to one").render();
+//! assert!(snapshot.contains("Never push to main."));
+//! let next_request = outcome.messages.expect("the snapshot and the newest message");
+//! assert_eq!(next_request.last(), messages.last());
 //! ```
 
 mod adopt;
@@ -76,7 +90,6 @@ pub use groups::complete_groups;
 pub use host::{HostJob, HostState};
 pub use input::{Input, Rungs};
 pub use ladder::plan;
-pub use longhaul_conversation::Trigger;
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
 pub use numbering::continue_numbering;
@@ -94,3 +107,12 @@ pub use status::Status;
 pub use survey::Survey;
 pub use tracker::Tracker;
 pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_output};
+
+// Types of other crates in the signatures of this one, so that a program needs no second dependency.
+pub use longhaul_conversation::{
+    Estimator, Message, Ordinal, Part, Role, TokenCount, ToolCall, ToolResult, Trigger,
+};
+pub use longhaul_directives::{Asks, Pins};
+pub use longhaul_extract::Coverage;
+pub use longhaul_ledger::Ledger;
+pub use longhaul_snapshot::Snapshot;
