@@ -14,7 +14,7 @@ use crate::outcome::{Attempt, DraftFigures, Outcome};
 use crate::plan::{Compaction, Plan, Rung};
 use crate::status::Status;
 
-/// Feedback of whoever carries a plan out.
+/// Feedback of the host that carries a plan out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {
     /// The provider's count of the messages that [`crate::preview`] gave, where an exact count is required.
@@ -173,3 +173,6 @@ fn figures(input: &Input<'_>, written: &Written) -> DraftFigures {
         cut,
     }
 }
+
+#[cfg(test)]
+mod tests;
