@@ -10,7 +10,9 @@ mod tests;
 
 use std::time::Duration;
 
-use longhaul_compaction::{Draft, Feedback, Input, Outcome, Plan, Rung, Rungs, Status, apply, plan, preview};
+use longhaul_compaction::{
+    Draft, DraftFigures, Feedback, Input, Outcome, Plan, Rung, Rungs, Status, apply, plan, preview,
+};
 use longhaul_conversation::{Message, SpendMeter, TokenCount, Trigger};
 use tokio_util::sync::CancellationToken;
 
@@ -96,7 +98,7 @@ impl Pass<'_> {
             self.emit_plan(&planned);
         }
         if matches!(planned.rung, Rung::Mask(_)) {
-            let result = self.apply(&planned, &Draft::NotNeeded, None, progress, |_| {});
+            let result = self.shorten_outputs(&planned, progress);
             if result.status == Status::Masked {
                 return Ok(result);
             }
@@ -181,28 +183,27 @@ impl Pass<'_> {
                 return Ok(self.unchanged(plan.clone(), Status::FailedEmptySummary, error.to_string()));
             }
         };
-        let mut counted = None;
+        let mut feedback = Feedback::default();
         if self.settings.counting == Counting::Exact
             && let Ok(preview) = preview(self.input, plan, &draft)
         {
             match self.count(&preview.messages).await? {
-                Ok(count) => counted = Some(count),
+                Ok(count) => feedback.counted = Some(count),
                 Err(reason) => {
                     progress.is_vain = true;
                     return Ok(self.unchanged(plan.clone(), Status::FailedTokenCount, reason));
                 }
             }
         }
-        let result = self.apply(plan, &draft, counted, progress, |result| {
-            let Some(draft) = result.draft else { return };
+        let result = apply(self.input, plan, &draft, &feedback);
+        if let Some(DraftFigures { tokens, coverage, unsourced, cut }) = result.draft {
             let duration = (self.deps.clock)().saturating_sub(started);
             let spend = if is_model { self.spend() } else { Spend::default() };
-            self.emit(Event::Summarised { by: by.kind(), tokens: draft.tokens, duration, spend });
-            let (coverage, unsourced, cut) = (draft.coverage, draft.unsourced, draft.cut);
+            self.emit(Event::Summarised { by: by.kind(), tokens, duration, spend });
             self.emit(Event::Verified { coverage, unsourced, cut });
-        });
+        }
         progress.has_model_failed |= is_model && result.draft.is_none();
-        Ok(result)
+        Ok(self.save_files(result, plan, &draft, feedback, progress))
     }
 
     /// Shortens outputs alone where nobody may write a snapshot; where the user asked for one, nothing is done.
@@ -211,7 +212,7 @@ impl Pass<'_> {
             let outputs_only = Input { rungs: Rungs::OutputsOnly, ..*self.input };
             let truncation =
                 Plan { before: plan.before, reason: why.clone(), ..longhaul_compaction::plan(&outputs_only) };
-            let result = self.apply(&truncation, &Draft::NotNeeded, None, progress, |_| {});
+            let result = self.shorten_outputs(&truncation, progress);
             if result.messages.is_some() {
                 return result;
             }
@@ -219,19 +220,15 @@ impl Pass<'_> {
         self.unchanged(plan, Status::Noop, why)
     }
 
-    /// Applies a plan and saves the texts that it leaves out. It is applied again without those that cannot be saved.
-    /// `applied` hears of the first result before any file is written.
-    fn apply(
+    /// Saves the texts that an applied plan leaves out. It is applied again without those that cannot be saved.
+    fn save_files(
         &self,
+        mut result: Outcome,
         plan: &Plan,
         draft: &Draft,
-        counted: Option<TokenCount>,
+        mut feedback: Feedback,
         progress: &mut Progress,
-        applied: impl Fn(&Outcome),
     ) -> Outcome {
-        let mut feedback = Feedback { counted, ..Feedback::default() };
-        let mut result = apply(self.input, plan, draft, &feedback);
-        applied(&result);
         let mut is_last_resort = false;
         loop {
             progress.is_vain |= result.is_vain;
@@ -251,6 +248,12 @@ impl Pass<'_> {
             drop(saved);
             result = apply(self.input, plan, draft, &feedback);
         }
+    }
+
+    /// Applies a plan to shorten outputs, which needs no draft.
+    fn shorten_outputs(&self, plan: &Plan, progress: &mut Progress) -> Outcome {
+        let result = self.apply_unaided(plan);
+        self.save_files(result, plan, &Draft::NotNeeded, Feedback::default(), progress)
     }
 
     /// Applies a plan that needs neither a draft nor files.

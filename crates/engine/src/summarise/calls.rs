@@ -42,7 +42,7 @@ impl Calls<'_> {
             match &read {
                 _ if left == 0 => return read,
                 Err(SummaryError::CutOff) => {
-                    instruction.push_str(&prompts::shorter(TokenCount(tokens.0 / 2)))
+                    instruction.push_str(&prompts::shorter(TokenCount(tokens.0 / 2)));
                 }
                 // Where nothing arrived at all, whoever sends requests has tried again already.
                 Err(SummaryError::Model(ModelError::Interrupted { .. })) if has_begun => {}
