@@ -2,7 +2,7 @@
 
 use longhaul_compaction::{Fixed, PlanOptions, Trigger};
 use longhaul_conversation::{Part, TokenCount, ToolCall};
-use longhaul_engine::{Conversation, Outcome};
+use longhaul_engine::{Conversation, PassOutcome};
 use longhaul_hooks::{EndReason, HookEvent, SessionSource};
 use longhaul_sessions::Log;
 use tokio_util::sync::CancellationToken;
@@ -111,7 +111,7 @@ impl Agent {
         focus: Option<String>,
         deps: &AgentDeps<'_>,
         cancel: &CancellationToken,
-    ) -> Result<Outcome, AgentError> {
+    ) -> Result<PassOutcome, AgentError> {
         declare_tools(&self.session, &mut self.turn, deps);
         compact_on_request(&mut self.session, &self.turn, focus, deps, cancel).await
     }

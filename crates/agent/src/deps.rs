@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use longhaul_compaction::HostJob;
 use longhaul_conversation::{Message, Model, Part, Role, Timestamp};
-use longhaul_engine::{
-    CalibrationFile, Counter, Files, HostJob, Offline, Stamp, Summariser, append_telemetry,
-};
+use longhaul_engine::{CalibrationFile, Counter, Files, Offline, RecordId, Summariser, append_telemetry};
 use longhaul_hooks::EventName;
 use longhaul_tools::Tool;
 use serde_json::Value;
@@ -115,8 +114,8 @@ impl<'a> AgentDeps<'a> {
     }
 
     /// A new id and the time, for a record.
-    pub(crate) fn stamp(&self) -> Stamp {
-        Stamp { id: (self.new_id)(), at: (self.now)() }
+    pub(crate) fn stamp(&self) -> RecordId {
+        RecordId { id: (self.new_id)(), at: (self.now)() }
     }
 
     /// A new message of these parts.

@@ -14,7 +14,9 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use longhaul_compaction::{Gauge, PlanOptions, Status, Tracker, compact_prepared, plan, prepare};
+use longhaul_compaction::{
+    Gauge, Input, PlanOptions, PreparedMessages, Status, Tracker, compact_offline, plan, prepare,
+};
 use longhaul_conversation::{Change, Estimator, Message, Part, Role, TokenCount, ToolResult};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -70,7 +72,7 @@ fn compact(what: &str, history: &str, window: TokenCount) -> Result<Duration, Bo
         })?;
         let following = start.elapsed();
         let prepared = prepare(session.transcript.take_messages(), options.empty);
-        let outcome = compact_prepared(&tracker, &prepared, &options);
+        let outcome = compact_offline(&Input::new(&tracker, &prepared, &options));
         if start.elapsed() < shortest {
             (shortest, followed) = (start.elapsed(), following);
         }
@@ -126,7 +128,8 @@ fn one_more() {
     );
     messages.extend(more);
     let start = Instant::now();
-    let plan = plan(&tracker, &messages, &options);
+    let prepared = PreparedMessages::as_given(&messages);
+    let plan = plan(&Input::new(&tracker, &prepared, &options));
     println!("whole plan  {:.0?} ({})", start.elapsed(), plan.rung.as_str());
 }
 

@@ -1,4 +1,4 @@
-//! Takes what a model or the host has to say into a snapshot, beside what is known for certain.
+//! Adopts a model's summary and the state of the host into a snapshot, beside what is known for certain.
 //!
 //! A model's summary is prose of unknown worth. Its lines are kept within a share of the budget, the heaviest first, and get
 //! the mark of the message that shares their anchors; what no message shares is told to be without a source. A rule that
@@ -14,12 +14,13 @@ use longhaul_text::split_units;
 use serde::Serialize;
 
 use self::sources::Sources;
+use crate::analysis::Analysis;
 use crate::compose::{ComposeOptions, Composed, compose, compose_standing};
-use crate::last_resort::least;
-use crate::plan::{Compaction, Plan, Planner};
-use crate::standing::{keep_pins, pins_size};
+use crate::last_resort::minimal_snapshot_before;
+use crate::plan::Compaction;
+use crate::required::{keep_pins, rules_size};
 
-/// Whether a snapshot is completed with lines that hold what a summary misses.
+/// Completion of a snapshot with lines that hold what a summary misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Repairing {
     /// It is, as far as the budget goes.
@@ -29,21 +30,12 @@ pub enum Repairing {
     Nothing,
 }
 
-/// A snapshot that was made from a model's summary.
-#[derive(Clone, Debug)]
-pub struct Adopted {
-    /// The snapshot and what it covers.
-    pub composed: Composed,
-    /// What became of the summary's lines.
-    pub notes: SummaryNotes,
-}
-
-/// What became of the lines of a model's summary.
+/// Account of the lines of a model's summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SummaryNotes {
-    /// How many lines were kept.
+    /// Number of lines that were kept.
     pub kept: usize,
-    /// How many were left out because they were too many.
+    /// Number of lines that were left out because they were too many.
     pub cut: usize,
     /// Sentences of the user's that the model took for rules.
     pub quoted: Vec<Quote>,
@@ -66,42 +58,37 @@ pub struct Quote {
 const MODEL_SHARE: f64 = 0.6;
 
 impl Compaction {
-    /// How many tokens a model is asked for. More is cut.
+    /// Number of tokens that a model is asked for. More is cut.
     pub fn asked_of_model(&self) -> TokenCount {
         TokenCount((self.snapshot_budget.0 as f64 * MODEL_SHARE) as u64)
     }
 }
 
-impl Planner<'_> {
-    /// Writes the snapshot for a plan to compact, without a model; nothing for any other plan. What the host knows stands
-    /// in it as it is given.
-    pub fn summarise(&self, plan: &Plan, host: &Snapshot) -> Option<Composed> {
-        let written = Writing::new(self, plan.compaction()?).write(host, Repairing::Missing);
-        Some(written)
-    }
+/// Writes the snapshot of a compaction without a model.
+pub(crate) fn write_offline(analysis: &Analysis<'_>, compaction: &Compaction) -> Composed {
+    let writer = SnapshotWriter::new(analysis, compaction);
+    writer.write(&writer.host_lines(), Repairing::Missing)
+}
 
-    /// Writes the snapshot for a plan to compact from a model's summary; nothing for any other plan. A summary of which
-    /// nothing can be kept leaves no line in the notes.
-    pub fn adopt(
-        &self,
-        plan: &Plan,
-        host: &Snapshot,
-        summary: &Snapshot,
-        repairing: Repairing,
-    ) -> Option<Adopted> {
-        let compaction = plan.compaction()?;
-        let writing = Writing::new(self, compaction);
-        let mut notes = SummaryNotes::default();
-        let lines = writing.choose(summary, compaction.asked_of_model(), &mut notes);
-        let mut own = host.clone();
-        lines.into_iter().for_each(|line| own.push(line.section, Entry::new(line.mark, &line.lines)));
-        Some(Adopted { composed: writing.write(&own, repairing), notes })
-    }
+/// Writes the snapshot of a compaction from a model's summary. One of which nothing can be kept leaves no line in the
+/// notes.
+pub(crate) fn adopt_summary(
+    analysis: &Analysis<'_>,
+    compaction: &Compaction,
+    summary: &Snapshot,
+    repairing: Repairing,
+) -> (Composed, SummaryNotes) {
+    let writer = SnapshotWriter::new(analysis, compaction);
+    let mut notes = SummaryNotes::default();
+    let lines = writer.choose(summary, compaction.asked_of_model(), &mut notes);
+    let mut own = writer.host_lines();
+    lines.into_iter().for_each(|line| own.push(line.section, Entry::new(line.mark, &line.lines)));
+    (writer.write(&own, repairing), notes)
 }
 
 /// Everything a snapshot is written from.
-struct Writing<'a> {
-    planner: &'a Planner<'a>,
+struct SnapshotWriter<'a> {
+    analysis: &'a Analysis<'a>,
     compaction: &'a Compaction,
     tail: Vec<Message>,
     before: Ordinal,
@@ -116,33 +103,40 @@ struct Line {
     weight: f64,
 }
 
-impl<'a> Writing<'a> {
-    fn new(planner: &'a Planner<'a>, compaction: &'a Compaction) -> Self {
-        let next = Ordinal(planner.tracker.last().0 + 1);
-        let before = planner.ordinals.get(compaction.tail_from).copied().unwrap_or(next);
-        Self { planner, compaction, tail: compaction.kept_tail(planner.messages), before }
+impl<'a> SnapshotWriter<'a> {
+    fn new(analysis: &'a Analysis<'a>, compaction: &'a Compaction) -> Self {
+        let next = Ordinal(analysis.tracker().last().0 + 1);
+        let before = analysis.ordinals.get(compaction.tail_from).copied().unwrap_or(next);
+        Self { analysis, compaction, tail: compaction.shortened_tail(analysis.messages()), before }
+    }
+
+    /// Lines that tell the state of the host.
+    fn host_lines(&self) -> Snapshot {
+        let options = self.analysis.options();
+        self.analysis.input.host.snapshot(self.compaction.snapshot_budget, &options.estimator)
     }
 
     /// Writes the snapshot with `own` in it.
     fn write(&self, own: &Snapshot, repairing: Repairing) -> Composed {
-        let Planner { tracker, options, .. } = self.planner;
+        let (tracker, options) = (self.analysis.tracker(), self.analysis.options());
         let tail_from = self.compaction.tail_from;
-        let pins_exceed_budget = pins_size(tracker, &self.tail, &options.estimator) > options.budget.snapshot;
-        if tail_from > self.planner.environment.len {
+        let pins_exceed_budget =
+            rules_size(tracker, &self.tail, &options.estimator) > options.budget.snapshot;
+        if tail_from > self.analysis.environment.len {
             let composed = self.compose_around(own, repairing);
             let snapshot = keep_pins(composed.snapshot, tracker, &self.tail);
-            if self.planner.total(tail_from, &self.tail, &snapshot) <= options.budget.window {
+            if self.analysis.total(tail_from, &self.tail, &snapshot) <= options.budget.window {
                 return Composed { snapshot, pins_exceed_budget, ..composed };
             }
         }
-        let snapshot = least(self.planner, tail_from, &self.tail);
+        let snapshot = minimal_snapshot_before(self.analysis, tail_from, &self.tail);
         let coverage = measure_coverage(&tracker.pool, &snapshot.render(), &self.tail, self.before);
         Composed { snapshot, coverage, pins_exceed_budget }
     }
 
     /// Composes what stands beside `own`, which counts as known already, and puts both together.
     fn compose_around(&self, own: &Snapshot, repairing: Repairing) -> Composed {
-        let Planner { tracker, options, .. } = self.planner;
+        let (tracker, options) = (self.analysis.tracker(), self.analysis.options());
         let composed_beside = |budget: TokenCount, tail: &[Message]| {
             let options = ComposeOptions {
                 budget,
@@ -172,7 +166,7 @@ impl<'a> Writing<'a> {
 
     /// The lines of a summary that fit in `room`, the heaviest first chosen, in their order.
     fn choose(&self, summary: &Snapshot, room: TokenCount, notes: &mut SummaryNotes) -> Vec<Line> {
-        let Planner { tracker, options, .. } = self.planner;
+        let (tracker, options) = (self.analysis.tracker(), self.analysis.options());
         let sources = Sources::new(tracker, self.before);
         let room = room.0 as f64;
         let cost = |line: &Line| {
@@ -197,11 +191,11 @@ impl<'a> Writing<'a> {
         order.sort_by(|a, b| lines[*b].weight.total_cmp(&lines[*a].weight).then(a.cmp(b)));
         let mut left = room - tags;
         let mut is_kept = vec![false; lines.len()];
-        for place in order {
-            let cost = cost(&lines[place]);
+        for index in order {
+            let cost = cost(&lines[index]);
             if cost <= left {
                 left -= cost;
-                is_kept[place] = true;
+                is_kept[index] = true;
             }
         }
         let all = lines.len();
@@ -241,12 +235,12 @@ impl<'a> Writing<'a> {
         let text = line.lines.join(" ");
         let rule = without_bullet(&text);
         // What the tracker pinned, or already counts among the user's words, is written from there.
-        if self.planner.tracker.pins().active().any(|pin| sources::says(rule, &pin.text)) {
+        if self.analysis.tracker().pins().active().any(|pin| sources::says(rule, &pin.text)) {
             return None;
         }
         if let Some(quote) = sources.quote(rule) {
             let is_retired =
-                self.planner.tracker.pins().retired().any(|pin| sources::says(&quote.text, &pin.text));
+                self.analysis.tracker().pins().retired().any(|pin| sources::says(&quote.text, &pin.text));
             if is_retired || notes.quoted.contains(&quote) {
                 return None;
             }
@@ -270,7 +264,7 @@ impl Line {
         pieces.map(|unit| Self { lines: vec![unit.text.to_string()], ..self.clone() }).collect()
     }
 
-    /// What a line is worth for what it costs: what it names, and what its section is for.
+    /// Weighs a line by what it names and what its section is for, for what it costs.
     fn weigh(&mut self, sources: &Sources<'_>, cost: f64) {
         let section = match self.section {
             Section::OverallGoal => 3.0,
@@ -337,16 +331,16 @@ fn merge(beside: &Snapshot, own: &Snapshot) -> Snapshot {
 /// Parts the pins from the user's words, which may stand in one entry if they are of one message.
 fn pins_and_words(entries: &[Entry]) -> (Vec<Entry>, Vec<Entry>) {
     let words_from = |entry: &Entry| entry.lines().iter().position(|line| line.starts_with(USER_SAID));
-    let Some(place) = entries.iter().position(|entry| words_from(entry).is_some()) else {
+    let Some(index) = entries.iter().position(|entry| words_from(entry).is_some()) else {
         return (entries.to_vec(), Vec::new());
     };
-    let mixed = &entries[place];
+    let mixed = &entries[index];
     let (pins, words) = mixed.lines().split_at(words_from(mixed).unwrap_or(0));
     let marked = |lines: &[String]| Entry::new(mixed.marks().iter().copied(), lines);
-    let mut before = entries[..place].to_vec();
+    let mut before = entries[..index].to_vec();
     before.push(marked(pins));
     let mut behind = vec![marked(words)];
-    behind.extend_from_slice(&entries[place + 1..]);
+    behind.extend_from_slice(&entries[index + 1..]);
     (before, behind)
 }
 

@@ -1,67 +1,178 @@
-//! Carries out a plan: the surroundings, the snapshot, an acknowledgement where one is needed, and the tail.
+//! Applies a plan with a draft: checked, rebuilt, measured, guarded, and reported as one outcome.
 
-use longhaul_conversation::{Message, MessageId, Origin, Part, Repair, Role, repair};
-use longhaul_snapshot::Snapshot;
+use std::collections::BTreeSet;
 
-use crate::environment::find_environment;
-use crate::plan::{ACKNOWLEDGEMENT, Compaction, Plan, Rung, needs_acknowledgement};
-use crate::replace::{apply_replacements, content_hash};
+use longhaul_conversation::TokenCount;
 
-/// A conversation after a plan was carried out.
-#[derive(Clone, Debug)]
-pub struct Applied {
-    /// The messages.
-    pub messages: Vec<Message>,
-    /// What had to be repaired so that every provider accepts them; nothing if the plan was made for sound messages.
-    pub repairs: Vec<Repair>,
-    /// How many of the messages are new: the snapshot and its acknowledgement.
-    pub added: usize,
+use crate::adopt::SummaryNotes;
+use crate::analysis::Analysis;
+use crate::draft::{Draft, DraftRefusal, Written};
+use crate::gain::{is_too_little, why_not_applied};
+use crate::input::Input;
+use crate::last_resort::plan_last_resort;
+use crate::outcome::{Attempt, DraftFigures, Outcome};
+use crate::plan::{Compaction, Plan, Rung};
+use crate::status::Status;
+
+/// Feedback of the host that carries a plan out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Feedback {
+    /// The provider's count of the messages that [`crate::preview`] gave, where an exact count is required.
+    pub counted: Option<TokenCount>,
+    /// Names of the files that could not be saved. Their texts stay; where the request then does not fit, more is given
+    /// up.
+    pub unsaved: BTreeSet<String>,
 }
 
-/// Carries out a plan for the messages it was made for. Where older messages are to give way, `snapshot` stands for them;
-/// a plan to do nothing gives them back as they are.
+/// Applies a plan with a draft.
 ///
-/// Messages that stay keep their ids and marks. The snapshot's id is made from its text, so that the same compaction of
-/// the same conversation has the same name everywhere.
-pub fn apply(messages: &[Message], plan: &Plan, snapshot: &Snapshot) -> Applied {
-    let (messages, added) = match &plan.rung {
-        Rung::Wait | Rung::Noop | Rung::DoesNotFit(_) => (messages.to_vec(), 0),
-        Rung::Mask(masks) => {
-            let mut masked = messages.to_vec();
-            apply_replacements(&mut masked, masks);
-            (masked, 0)
+/// A model's summary is checked first. The result must fit, whatever was estimated: if it does not, more is given up
+/// without a model ([`Rung::LastResort`]). A result that gains too little leaves the conversation as it is.
+pub fn apply(input: &Input<'_>, plan: &Plan, draft: &Draft, feedback: &Feedback) -> Outcome {
+    let unchanged = |status| Outcome::unchanged(input, plan.clone(), status, plan.reason.clone());
+    match &plan.rung {
+        Rung::Wait | Rung::Noop => unchanged(Status::Noop),
+        Rung::DoesNotFit(_) => unchanged(Status::DoesNotFit),
+        Rung::Mask(_) => apply_masks(input, plan, &feedback.unsaved),
+        Rung::Truncate(_) => apply_truncation(input, plan, &feedback.unsaved),
+        Rung::Compact(compaction) | Rung::LastResort(compaction) => {
+            apply_compaction(&Analysis::of(input), plan, compaction, draft, feedback)
         }
-        Rung::Compact(compaction) | Rung::LastResort(compaction) => rebuild(messages, compaction, snapshot),
-    };
-    let repaired = repair(messages);
-    Applied { messages: repaired.messages, repairs: repaired.repairs, added }
-}
-
-fn rebuild(messages: &[Message], compaction: &Compaction, snapshot: &Snapshot) -> (Vec<Message>, usize) {
-    let tail = compaction.kept_tail(messages);
-    let environment = find_environment(messages);
-    // Where the first message stays as a whole, so does what it says about the surroundings.
-    let is_apart = environment.len > 0 || compaction.tail_from > 0;
-    let mut rebuilt = Vec::with_capacity(tail.len() + 3);
-    rebuilt.extend(environment.message.filter(|_| is_apart));
-    let front = rebuilt.len();
-    if compaction.tail_from > environment.len || !snapshot.is_empty() {
-        rebuilt.extend(snapshot_messages(snapshot, tail.first()));
     }
-    let added = rebuilt.len() - front;
-    rebuilt.extend(tail);
-    (rebuilt, added)
 }
 
-/// The snapshot as a message, and the model's answer to it if the user speaks next.
-fn snapshot_messages(snapshot: &Snapshot, next: Option<&Message>) -> impl Iterator<Item = Message> {
-    let text = snapshot.render();
-    let name = content_hash(&text);
-    let part = Part::text(Origin::Summary, text);
-    let message = Message::new(MessageId::made_up(format_args!("snapshot-{name}")), Role::User, vec![part]);
-    let answer = needs_acknowledgement(next).then(|| {
-        let id = MessageId::made_up(format_args!("acknowledgement-{name}"));
-        Message::new(id, Role::Model, vec![Part::model_text(ACKNOWLEDGEMENT)])
-    });
-    std::iter::once(message).chain(answer)
+/// Masks outputs. Where too few of them could be saved, the conversation stays as it is.
+fn apply_masks(input: &Input<'_>, plan: &Plan, unsaved: &BTreeSet<String>) -> Outcome {
+    let attempt = Attempt::new(input, plan.clone().without(unsaved), None);
+    let (after, budget, reason) = (attempt.after, input.options.budget, plan.reason.clone());
+    let is_due = after > budget.window || budget.threshold.is_reached(after, budget.window);
+    if plan.names_any(unsaved) && (is_due || after >= plan.before) {
+        return Outcome::unchanged(input, attempt.plan, Status::Noop, reason);
+    }
+    Outcome::changed(input, attempt, Status::Masked, reason, unsaved)
 }
+
+/// Shortens outputs and nothing else.
+fn apply_truncation(input: &Input<'_>, plan: &Plan, unsaved: &BTreeSet<String>) -> Outcome {
+    let attempt = Attempt::new(input, plan.clone().without(unsaved), None);
+    let (after, reason) = (attempt.after, &plan.reason);
+    if after >= plan.before {
+        return Outcome::unchanged(input, attempt.plan, Status::Noop, reason.clone());
+    }
+    let reason = format!("{reason}; with shorter tool outputs {after} tokens are left");
+    Outcome::changed(input, attempt, Status::ContentTruncated, reason, unsaved)
+}
+
+fn apply_compaction(
+    analysis: &Analysis<'_>,
+    plan: &Plan,
+    compaction: &Compaction,
+    draft: &Draft,
+    feedback: &Feedback,
+) -> Outcome {
+    let input = &analysis.input;
+    let refused = |refusal: DraftRefusal| {
+        Outcome::unchanged(input, plan.clone(), refusal.status(), refusal.to_string())
+    };
+    let written = match Written::of(analysis, compaction, draft) {
+        Ok(written) => written,
+        Err(refusal) => return refused(refusal),
+    };
+    let figures = figures(input, &written);
+    let is_by_model = written.notes.is_some();
+    let mut attempt = Attempt::new(input, plan.clone(), Some(written));
+    attempt.after = feedback.counted.unwrap_or(attempt.after);
+    if is_by_model && attempt.after > plan.before {
+        return refused(DraftRefusal::Inflated);
+    }
+    let mut is_vain = false;
+    let outcome = settle(analysis, attempt, &feedback.unsaved, &mut is_vain);
+    Outcome { draft: Some(figures), is_vain, ..outcome }
+}
+
+/// Settles whether an attempt counts: it must fit, be worth it, and name only files that exist.
+fn settle(
+    analysis: &Analysis<'_>,
+    attempt: Attempt,
+    unsaved: &BTreeSet<String>,
+    is_vain: &mut bool,
+) -> Outcome {
+    let input = &analysis.input;
+    let is_ordinary = matches!(attempt.plan.rung, Rung::Compact(_));
+    // The guard, recounted: whatever was estimated, the request must fit.
+    if attempt.after > analysis.window() && is_ordinary {
+        return settle_last_resort(analysis, &attempt.plan, unsaved, is_vain);
+    }
+    if let Some(outcome) = reject(analysis, &attempt, is_vain) {
+        return outcome;
+    }
+    if !attempt.plan.names_any(unsaved) {
+        return compacted(input, attempt, unsaved);
+    }
+    let mut adjusted = attempt.with_plan(input, attempt.plan.clone().without(unsaved));
+    if adjusted.after > analysis.window() {
+        if is_ordinary {
+            return settle_last_resort(analysis, &attempt.plan, unsaved, is_vain);
+        }
+        // What can neither stay nor be saved is shortened without a file: the session still has it.
+        adjusted = attempt.with_plan(input, attempt.plan.clone().without_pointers(unsaved));
+    }
+    match reject(analysis, &adjusted, is_vain) {
+        Some(outcome) => outcome,
+        None => compacted(input, adjusted, unsaved),
+    }
+}
+
+/// Gives up more, without a model.
+fn settle_last_resort(
+    analysis: &Analysis<'_>,
+    ordinary: &Plan,
+    unsaved: &BTreeSet<String>,
+    is_vain: &mut bool,
+) -> Outcome {
+    let input = &analysis.input;
+    let plan = plan_last_resort(analysis, ordinary);
+    let Some(compaction) = plan.compaction() else {
+        let reason = plan.reason.clone();
+        return Outcome::unchanged(input, plan, Status::DoesNotFit, reason);
+    };
+    let written = Written::offline(analysis, compaction);
+    settle(analysis, Attempt::new(input, plan, Some(written)), unsaved, is_vain)
+}
+
+/// The unchanged outcome of an attempt that gains too little.
+fn reject(analysis: &Analysis<'_>, attempt: &Attempt, is_vain: &mut bool) -> Option<Outcome> {
+    let Attempt { plan, after, rebuilt, written, .. } = attempt;
+    *is_vain |= is_too_little(plan.before, *after);
+    let reason = why_not_applied(analysis, plan, &rebuilt.messages, *after)?;
+    let mut outcome = Outcome::unchanged(&analysis.input, plan.clone(), Status::Noop, reason);
+    if let Some(written) = written {
+        outcome.report.summariser = written.summariser();
+        outcome.notes.clone_from(&written.notes);
+    }
+    Some(outcome)
+}
+
+fn compacted(input: &Input<'_>, attempt: Attempt, unsaved: &BTreeSet<String>) -> Outcome {
+    let status = match attempt.plan.rung {
+        Rung::LastResort(_) => Status::LastResort,
+        _ => Status::Compressed,
+    };
+    let reason = format!("{}; {} are left", attempt.plan.reason, attempt.after);
+    Outcome::changed(input, attempt, status, reason, unsaved)
+}
+
+fn figures(input: &Input<'_>, written: &Written) -> DraftFigures {
+    let Written { composed, notes } = written;
+    let (unsourced, cut) =
+        notes.as_ref().map_or((0, 0), |notes: &SummaryNotes| (notes.unsourced.len(), notes.cut));
+    DraftFigures {
+        tokens: composed.snapshot.estimate(&input.options.estimator).tokens(),
+        coverage: composed.coverage.share,
+        unsourced,
+        cut,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,8 @@
-//! Where the tokens of a conversation are, as a value that every front end shows alike.
+//! Breakdown of a conversation's tokens, as a value that every front end shows alike.
 
 use longhaul_conversation::{MessageId, Ordinal, PairingFault, Role, Timestamp, TokenCount};
 
-/// Where the tokens of a conversation are.
+/// Breakdown of a conversation's tokens.
 #[derive(Clone, Debug, Default)]
 pub struct Breakdown {
     /// All tokens, system instruction and tools included.
@@ -17,34 +17,34 @@ pub struct Breakdown {
     pub turns: Vec<TurnTokens>,
     /// The heaviest messages, heaviest first.
     pub heaviest: Vec<MessageTokens>,
-    /// How many messages there are.
+    /// Number of messages.
     pub messages: usize,
-    /// How many tool calls were made.
+    /// Number of tool calls.
     pub calls: usize,
-    /// How many results came back.
+    /// Number of results that came back.
     pub results: usize,
     /// The size of the conversation after each step of its life, evenly thinned out.
     pub growth: Vec<TokenCount>,
     /// Tokens of messages that are no longer part of the conversation: compacted away or taken back.
     pub dropped: TokenCount,
-    /// Where a provider would refuse the conversation.
+    /// Faults for which a provider would refuse the conversation.
     pub faults: Vec<PairingFault>,
 }
 
-/// What a token is spent on.
+/// The kind of content that a token is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// The system instruction and the declared tools.
     System,
-    /// What people typed.
+    /// Text that people typed.
     User,
-    /// What the model wrote.
+    /// Text that the model wrote.
     ModelText,
-    /// What the model thought.
+    /// Thoughts of the model.
     Thoughts,
     /// The arguments of tool calls.
     CallArguments,
-    /// What tools answered.
+    /// Answers of tools.
     ToolOutput,
     /// Images, documents, sound.
     Media,
@@ -52,7 +52,7 @@ pub enum Kind {
     Memory,
     /// Summaries of what came before.
     Summary,
-    /// What the program around the model added.
+    /// Text that the program around the model added.
     Added,
     /// Items of a vendor's that we carry without understanding them.
     Other,
@@ -72,9 +72,9 @@ pub struct KindTokens {
 pub struct ToolTokens {
     /// The tool's name.
     pub name: String,
-    /// How often it was called.
+    /// Number of calls.
     pub calls: usize,
-    /// How many of its results say that it failed.
+    /// Number of results that say that it failed.
     pub failures: usize,
     /// Tokens of the arguments.
     pub arguments: TokenCount,
@@ -87,7 +87,7 @@ pub struct ToolTokens {
 pub struct FileTokens {
     /// The path as the calls wrote it.
     pub path: String,
-    /// How many calls named it.
+    /// Number of calls that named it.
     pub calls: usize,
     /// Tokens of these calls and their results.
     pub tokens: TokenCount,
@@ -100,11 +100,11 @@ pub struct TurnTokens {
     pub message: MessageId,
     /// Its mark.
     pub ordinal: Option<Ordinal>,
-    /// How what was typed begins; empty for what came before anybody typed.
+    /// Beginning of what was typed; empty for what came before anybody typed.
     pub preview: String,
-    /// How many messages belong to it.
+    /// Number of its messages.
     pub messages: usize,
-    /// How many tool calls.
+    /// Number of its tool calls.
     pub calls: usize,
     /// Its tokens.
     pub tokens: TokenCount,
@@ -119,11 +119,11 @@ pub struct MessageTokens {
     pub ordinal: Option<Ordinal>,
     /// Whose it is.
     pub role: Role,
-    /// When it was said.
+    /// Time at which it was said.
     pub at: Option<Timestamp>,
-    /// What most of it is.
+    /// Kind of most of it.
     pub kind: Kind,
-    /// How it begins, or which tool it concerns.
+    /// Its beginning, or the tool that it concerns.
     pub preview: String,
     /// Its tokens.
     pub tokens: TokenCount,

@@ -1,10 +1,10 @@
-//! How much of the window each thing may take.
+//! Budget of a window: how much of it each thing may take.
 
 use std::fmt;
 
 use longhaul_conversation::TokenCount;
 
-/// When a conversation is long enough to be compacted.
+/// Threshold at which a conversation is compacted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// From this share of the window on.
@@ -75,7 +75,7 @@ impl Threshold {
         }
     }
 
-    /// What counts: the user's setting, else what the host proposes, else the default.
+    /// The threshold that counts: the user's setting, else what the host proposes, else the default.
     pub fn resolve(setting: Option<Self>, host: Option<Self>) -> Self {
         setting.or(host).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ impl Threshold {
         }
     }
 
-    /// Whether `used` tokens reach the threshold.
+    /// Tells whether `used` tokens reach the threshold.
     pub fn is_reached(self, used: TokenCount, window: TokenCount) -> bool {
         self.tokens(window).is_some_and(|threshold| used >= threshold)
     }
@@ -118,7 +118,7 @@ fn share_of(window: TokenCount, share: f64) -> TokenCount {
     TokenCount((window.0 as f64 * share) as u64)
 }
 
-/// How much tool output is kept and when masking is worth its while.
+/// Limits of tool output: how much is kept, and when masking is worth its while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {
     /// The newest tool outputs up to this are never masked.
@@ -149,16 +149,16 @@ impl OutputLimits {
     }
 }
 
-/// What a user or a host may set of a [`Budget`]; what is not set follows from the window.
+/// Settings of a [`Budget`] by a user or a host; what is not set follows from the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BudgetSettings {
     /// The user's threshold.
     pub threshold: Option<Threshold>,
     /// The threshold that the host proposes.
     pub host_threshold: Option<Threshold>,
-    /// What a compaction should get below.
+    /// Target of a compaction.
     pub target: Option<TokenCount>,
-    /// What a compaction may add beside the tail.
+    /// The most that a compaction may add beside the tail.
     pub snapshot: Option<TokenCount>,
     /// Limits for tool output; they are capped by the window.
     pub outputs: OutputLimits,
@@ -167,13 +167,13 @@ pub struct BudgetSettings {
 /// The window and how it is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// What the model can take.
+    /// The model's window.
     pub window: TokenCount,
-    /// When to compact.
+    /// Threshold of a compaction.
     pub threshold: Threshold,
-    /// What a compaction should get below: half the threshold, unless it is set.
+    /// Target of a compaction: half the threshold, unless it is set.
     pub target: TokenCount,
-    /// What a compaction may add beside the tail: 4,000 or 15 % of the window, unless it is set.
+    /// The most that a compaction may add beside the tail: 4,000 or 15 % of the window, unless it is set.
     pub snapshot: TokenCount,
     /// Limits for tool output.
     pub outputs: OutputLimits,
@@ -194,13 +194,13 @@ impl Budget {
         }
     }
 
-    /// Whether `used` tokens call for a compaction.
+    /// Tells whether `used` tokens call for a compaction.
     pub fn is_reached(&self, used: TokenCount) -> bool {
         self.threshold.is_reached(used, self.window)
     }
 }
 
-/// What no compaction can give up, part by part.
+/// The parts that no compaction can give up.
 ///
 /// If the newest user message stands in the last group, count it once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -245,7 +245,7 @@ pub struct DoesNotFit {
     pub size: TokenCount,
     /// The size of all parts.
     pub floor: TokenCount,
-    /// What there is room for.
+    /// Size of the window.
     pub window: TokenCount,
 }
 
@@ -267,7 +267,7 @@ impl Floor {
         self.parts().into_iter().map(|(_, size)| size).sum()
     }
 
-    /// Whether the floor fits in the window; if not, says what stands in the way.
+    /// Tells whether the floor fits in the window; if not, says what stands in the way.
     pub fn check(&self, window: TokenCount) -> Result<(), DoesNotFit> {
         let floor = self.total();
         if floor <= window {
@@ -292,7 +292,7 @@ impl FloorPart {
         }
     }
 
-    /// What a user can do if this part is too large.
+    /// Remedy for a user if this part is too large.
     pub fn remedy(self) -> &'static str {
         match self {
             Self::System => "shorten the system instruction, or use a model with a larger window",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longhaul_conversation::{Estimate, Estimator, TokenCount, Weights};
 use serde::{Deserialize, Serialize};
 
-/// What to multiply the estimates of each model by. A model that was never observed has 1.
+/// Multipliers of each model's estimates. A model that was never observed has 1.
 ///
 /// Learning compares reports with the *uncorrected* estimate; otherwise each correction would move the yardstick that
 /// the next one is measured with.
@@ -33,20 +33,20 @@ pub struct Observation {
     pub base: TokenCount,
     /// The prompt tokens that the provider reported.
     pub reported: TokenCount,
-    /// How many of them are system prompt and tool declarations, which the estimate leaves out.
+    /// Tokens of the system prompt and tool declarations among them, which the estimate leaves out.
     pub overhead: TokenCount,
 }
 
-/// How fast and how far a multiplier moves.
+/// Limits on how fast and how far a multiplier moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CalibrationSettings {
     /// The share of the way to what was observed that one observation moves the multiplier.
     pub rate: f64,
     /// The most that one observation moves it.
     pub largest_step: f64,
-    /// What was observed counts as at least this many times the present multiplier.
+    /// Lower bound of an observation, in present multipliers.
     pub lowest_target: f64,
-    /// What was observed counts as at most this many times the present multiplier.
+    /// Upper bound of an observation, in present multipliers.
     pub highest_target: f64,
     /// The multiplier never falls below this.
     pub lowest: f64,
@@ -70,7 +70,7 @@ impl Default for CalibrationSettings {
 /// The weights of the estimate that learning starts from: three characters to a token.
 pub const BASE_WEIGHTS: Weights = Weights { chars_per_token: 3.0, non_ascii: Weights::STANDARD.non_ascii };
 
-/// What every turn costs beside its content.
+/// Cost of every turn beside its content.
 const TOKENS_PER_TURN: u64 = 5;
 
 /// The uncorrected estimate of a conversation: its content, estimated with [`BASE_WEIGHTS`], and a fixed cost for each
@@ -80,12 +80,12 @@ pub fn base_units(content: Estimate, turns: usize) -> TokenCount {
 }
 
 impl Calibration {
-    /// What to multiply this model's estimates by.
+    /// Multiplier of this model's estimates.
     pub fn multiplier(&self, model: &str) -> f64 {
         self.multipliers.get(model).copied().unwrap_or(1.0)
     }
 
-    /// Whether this model was ever observed.
+    /// Tells whether this model was ever observed.
     pub fn knows(&self, model: &str) -> bool {
         self.multipliers.contains_key(model)
     }

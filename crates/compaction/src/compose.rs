@@ -12,16 +12,16 @@ use longhaul_text::split_units;
 
 use crate::tracker::Tracker;
 
-/// What a snapshot is to be made for.
+/// Options of a snapshot.
 #[derive(Clone, Debug)]
 pub struct ComposeOptions<'a> {
-    /// What the snapshot may take, tags and marks included. Pins stay even if they alone take more.
+    /// The most tokens of the snapshot, tags and marks included. Pins stay even if they alone take more.
     pub budget: TokenCount,
     /// The messages that stay as they are.
     pub tail: &'a [Message],
     /// The first message that stays; what stands before it is to be covered.
     pub before: Ordinal,
-    /// What the user wants the snapshot to dwell on.
+    /// A topic that the snapshot keeps more about.
     pub focus: Option<&'a str>,
     /// Measures texts.
     pub estimator: Estimator,
@@ -32,9 +32,9 @@ pub struct ComposeOptions<'a> {
 pub struct Composed {
     /// The snapshot.
     pub snapshot: Snapshot,
-    /// What of the compacted messages is still there.
+    /// Coverage: what of the compacted messages is still there.
     pub coverage: Coverage,
-    /// Whether the pins alone take more than the budget.
+    /// True if the pins alone take more than the budget.
     pub pins_exceed_budget: bool,
 }
 
@@ -51,7 +51,7 @@ const WORDS_LESS: f64 = 120.0;
 const ASKS_SHARE: f64 = 0.07;
 /// The record of work takes at most this share.
 const LEDGER_SHARE: f64 = 0.15;
-/// What an anchor in the record of work is still worth elsewhere: there it stands without its words around it.
+/// Worth that an anchor in the record of work still has elsewhere: there it stands without its words around it.
 const LEDGER_COVERS: f32 = 0.5;
 
 /// The sections that quoted lines go to.
@@ -76,12 +76,12 @@ struct Draft<'a> {
     entries: Vec<(Section, Ordinal, Vec<String>)>,
     /// Tokens that are left.
     left: f64,
-    /// How much of each anchor is covered.
+    /// Covered share of each anchor.
     covered: Vec<f32>,
 }
 
 impl<'a> Draft<'a> {
-    /// What every snapshot says: pins, the user's words, asks and the record of work.
+    /// The content of every snapshot: pins, the user's words, asks and the record of work.
     fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
         let mut draft = Self::new(tracker, options);
         draft.pins();
@@ -253,15 +253,15 @@ impl<'a> Draft<'a> {
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
         let recent = self.options.before.0.saturating_sub(self.options.before.0 / 5);
-        for place in chosen {
-            let line = candidates.get(place);
+        for index in chosen {
+            let line = candidates.get(index);
             // Lines of one message stay together and in order, so that each is read among its neighbours.
             let section = LINE_SECTIONS[usize::from(line.at.0 >= recent)];
             self.entries.push((section, line.at, vec![line.text.to_string()]));
         }
     }
 
-    /// What is left once everything put so far is really written, and the tags around the lines to come.
+    /// Room that is left once everything put so far is really written, and the tags around the lines to come.
     fn room_for_lines(&self) -> f64 {
         let written = build(self.through(), &self.entries);
         let new = LINE_SECTIONS.iter().filter(|section| written.entries(**section).is_empty());
@@ -283,12 +283,12 @@ impl<'a> Draft<'a> {
             |snapshot: &Snapshot| snapshot.estimate(&self.options.estimator).tokens() <= self.options.budget;
         // What was chosen last covers least.
         while !fits(&snapshot) {
-            let Some(place) = entries.iter().rposition(|(section, _, lines)| {
+            let Some(index) = entries.iter().rposition(|(section, _, lines)| {
                 *section != Section::ActiveConstraints || lines[0].starts_with(USER_SAID)
             }) else {
                 break;
             };
-            entries.remove(place);
+            entries.remove(index);
             snapshot = build(through, &entries);
         }
         let pins_exceed_budget = !fits(&snapshot);
@@ -314,7 +314,7 @@ fn build(through: Option<Ordinal>, entries: &[(Section, Ordinal, Vec<String>)]) 
     snapshot
 }
 
-/// How many characters the tags of a section take, with their line ends.
+/// Number of characters that the tags of a section take, with their line ends.
 fn tags_len(section: Section) -> usize {
     2 * section.name().len() + "<>\n</>\n".len()
 }

@@ -3,7 +3,7 @@
 use longhaul_conversation::{Body, Message, Part, Role};
 use serde_json::Value;
 
-/// What becomes of the model's messages that have no parts at all.
+/// Treatment of the model's messages that have no parts at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EmptyMessages {
     /// They are left out, with the run of model messages they stand in.
@@ -33,7 +33,7 @@ pub fn curate(messages: Vec<Message>, empty: EmptyMessages) -> Vec<Message> {
     curated
 }
 
-/// Whether [`curate`] would leave everything as it is.
+/// Tells whether [`curate`] would leave everything as it is.
 pub(crate) fn is_curated(messages: &[Message], empty: EmptyMessages) -> bool {
     messages.iter().filter(|message| message.role == Role::Model).all(|message| is_valid(message, empty))
 }
@@ -61,7 +61,7 @@ fn without_nothing(mut message: Message) -> Option<Message> {
     (!message.parts.is_empty()).then_some(message)
 }
 
-/// Whether a part has content. An empty thought counts, since its signature may matter; so does an empty text beside which
+/// Tells whether a part has content. An empty thought counts, since its signature may matter; so does an empty text beside which
 /// the vendor put something of its own.
 fn says_something(part: &Part) -> bool {
     match &part.body {

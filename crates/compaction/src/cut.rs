@@ -6,13 +6,13 @@ use longhaul_conversation::{Estimate, Estimator, Message, Role, TokenCount, mess
 
 use crate::groups::complete_groups;
 
-/// How much of a conversation stays behind the cut.
+/// Settings of a cut: how much of a conversation stays behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CutSettings {
     /// The largest share of the conversation's size that stays.
     pub keep: f64,
     /// A smaller tail is given earlier groups, as far as the limits allow.
-    pub least_tail: TokenCount,
+    pub min_tail: TokenCount,
     /// The largest tail that leaves the result under its target, if there is one.
     pub max_tail: Option<TokenCount>,
     /// The most that the groups given to a small tail may take, as they share the snapshot's budget.
@@ -21,18 +21,18 @@ pub struct CutSettings {
     pub estimator: Estimator,
 }
 
-/// Where to cut.
+/// The cut of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The first message that stays; 0 where nothing can be cut off.
     pub tail_from: usize,
-    /// Why there.
+    /// The reason.
     pub reason: CutReason,
-    /// What was given to a tail that would have been too small.
+    /// Size of what was given to a tail that would have been too small.
     pub added: TokenCount,
 }
 
-/// Why a conversation is cut where it is.
+/// The reason why a conversation is cut where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CutReason {
     /// A turn begins there, or behind the groups that were added.
@@ -49,7 +49,7 @@ impl Default for CutSettings {
     fn default() -> Self {
         Self {
             keep: 0.3,
-            least_tail: TokenCount(1_000),
+            min_tail: TokenCount(1_000),
             max_tail: None,
             max_added: None,
             estimator: Estimator::default(),
@@ -78,34 +78,39 @@ impl fmt::Display for CutReason {
 /// Chooses where to cut `messages`. The tail holds at least the last group of [`complete_groups`], whatever its size, and
 /// begins where a group begins.
 pub fn plan_cut(messages: &[Message], settings: &CutSettings) -> Cut {
-    let (places, size) = measure(messages, &settings.estimator);
-    let Some(last) = places.len().checked_sub(1).filter(|last| *last > 0) else {
+    let (group_starts, size) = measure(messages, &settings.estimator);
+    let Some(last) = group_starts.len().checked_sub(1).filter(|last| *last > 0) else {
         return Cut { tail_from: 0, reason: CutReason::NothingToCut, added: TokenCount::ZERO };
     };
     let mark = size as f64 * (1.0 - sane_share(settings.keep));
-    let fits =
-        |place: &Place| place.before as f64 >= mark && settings.max_tail.is_none_or(|max| place.tail <= max);
-    let Some(first) = (1..=last).find(|&place| fits(&places[place])) else {
-        return Cut { tail_from: places[last].start, reason: CutReason::LastGroup, added: TokenCount::ZERO };
+    let fits = |group: &GroupStart| {
+        group.before as f64 >= mark && settings.max_tail.is_none_or(|max| group.tail <= max)
     };
-    let turn = (first..=last).find(|&place| is_turn_start(&messages[places[place].start]));
+    let Some(first) = (1..=last).find(|&index| fits(&group_starts[index])) else {
+        return Cut {
+            tail_from: group_starts[last].start,
+            reason: CutReason::LastGroup,
+            added: TokenCount::ZERO,
+        };
+    };
+    let turn = (first..=last).find(|&index| is_turn_start(&messages[group_starts[index].start]));
     let (chosen, reason) = match turn {
         Some(turn) => (turn, CutReason::UserMessage),
         None => (first, CutReason::GroupBoundary),
     };
-    let added = |place: usize| places[place].tail - places[chosen].tail;
+    let added = |index: usize| group_starts[index].tail - group_starts[chosen].tail;
     let mut from = chosen;
     while from > first
-        && places[from].tail < settings.least_tail
+        && group_starts[from].tail < settings.min_tail
         && settings.max_added.is_none_or(|max| added(from - 1) <= max)
     {
         from -= 1;
     }
-    Cut { tail_from: places[from].start, reason, added: added(from) }
+    Cut { tail_from: group_starts[from].start, reason, added: added(from) }
 }
 
-/// A place where a group begins.
-struct Place {
+/// The start of a group.
+struct GroupStart {
     start: usize,
     /// The size of what comes before.
     before: usize,
@@ -113,25 +118,25 @@ struct Place {
     tail: TokenCount,
 }
 
-/// The places where groups begin, and the size of all messages.
-fn measure(messages: &[Message], estimator: &Estimator) -> (Vec<Place>, usize) {
+/// Starts of all groups, and the size of all messages.
+fn measure(messages: &[Message], estimator: &Estimator) -> (Vec<GroupStart>, usize) {
     let mut before = 0;
-    let mut places: Vec<(Place, Estimate)> = complete_groups(messages)
+    let mut group_starts: Vec<(GroupStart, Estimate)> = complete_groups(messages)
         .into_iter()
         .map(|group| {
             let messages = &messages[group.clone()];
-            let place = Place { start: group.start, before, tail: TokenCount::ZERO };
+            let group_start = GroupStart { start: group.start, before, tail: TokenCount::ZERO };
             before += messages.iter().map(|message| message_size(message, estimator)).sum::<usize>();
-            (place, estimate_messages(messages, estimator))
+            (group_start, estimate_messages(messages, estimator))
         })
         .collect();
     // Fractions of tokens are added up before they are cut off, as they are where the tail is measured whole.
     let mut tail = Estimate::ZERO;
-    for (place, size) in places.iter_mut().rev() {
+    for (group_start, size) in group_starts.iter_mut().rev() {
         tail += *size;
-        place.tail = tail.tokens();
+        group_start.tail = tail.tokens();
     }
-    (places.into_iter().map(|(place, _)| place).collect(), before)
+    (group_starts.into_iter().map(|(group_start, _)| group_start).collect(), before)
 }
 
 fn estimate_messages(messages: &[Message], estimator: &Estimator) -> Estimate {
@@ -143,7 +148,7 @@ fn sane_share(share: f64) -> f64 {
     if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
 }
 
-/// Whether a turn begins with this message: it stands on the user's side and answers no call.
+/// Tells whether a turn begins with this message: it stands on the user's side and answers no call.
 fn is_turn_start(message: &Message) -> bool {
     message.role == Role::User && message.results().next().is_none()
 }
@@ -173,12 +178,12 @@ pub fn reference_split(messages: &[Message], fraction: f64) -> Result<usize, Inv
     let target = sizes.iter().sum::<usize>() as f64 * fraction;
     let mut last_turn = 0;
     let mut before = 0;
-    for (place, (message, size)) in messages.iter().zip(sizes).enumerate() {
+    for (index, (message, size)) in messages.iter().zip(sizes).enumerate() {
         if is_turn_start(message) {
             if before as f64 >= target {
-                return Ok(place);
+                return Ok(index);
             }
-            last_turn = place;
+            last_turn = index;
         }
         before += size;
     }
@@ -249,7 +254,7 @@ mod tests {
     }
 
     fn bare() -> CutSettings {
-        CutSettings { least_tail: TokenCount::ZERO, ..CutSettings::default() }
+        CutSettings { min_tail: TokenCount::ZERO, ..CutSettings::default() }
     }
 
     use CutReason::{GroupBoundary, LastGroup, NothingToCut, UserMessage};
@@ -343,7 +348,7 @@ mod tests {
     fn any_settings() -> impl Strategy<Value = CutSettings> {
         let limit = || prop::option::of((0u64..4_000).prop_map(TokenCount));
         (0.05..0.95, 0u64..3_000, limit(), limit()).prop_map(|(keep, least, max_tail, max_added)| {
-            CutSettings { keep, least_tail: TokenCount(least), max_tail, max_added, ..CutSettings::default() }
+            CutSettings { keep, min_tail: TokenCount(least), max_tail, max_added, ..CutSettings::default() }
         })
     }
 

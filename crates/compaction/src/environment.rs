@@ -2,15 +2,15 @@
 
 use longhaul_conversation::{Message, MessageId, Origin, Part};
 
-/// How the text that describes the surroundings begins.
+/// The beginning of the text that describes the surroundings.
 const OPENING: &str = "<session_context";
 
-/// What stands before everything that may be compacted.
+/// The surroundings, which stand before everything that may be compacted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     /// The message that stays in front.
     pub(crate) message: Option<Message>,
-    /// How many messages it is made of: 0 also where it shares the first message with other things.
+    /// Number of messages that it is made of: 0 also where it shares the first message with other things.
     pub(crate) len: usize,
 }
 

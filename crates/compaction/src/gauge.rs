@@ -2,17 +2,18 @@
 
 use std::collections::HashSet;
 
-use longhaul_conversation::{CallId, Estimate, Estimator, Message, TokenCount, ToolResult};
+use longhaul_conversation::{CallId, Estimate, Estimator, Message, TokenCount, ToolResult, Trigger};
 
 use crate::MaskWhen;
 use crate::mask::{EXEMPT, is_masked, pays};
-use crate::plan::{Plan, PlanOptions, Rung, Trigger, below};
+use crate::options::PlanOptions;
+use crate::plan::{Plan, Rung, describe_below};
 
 /// The sizes of a conversation that grows, so that most turns need no look at its text.
 #[derive(Clone, Debug, Default)]
 pub struct Gauge {
     estimator: Estimator,
-    /// What the messages take before each message, and all of them at the end.
+    /// Size of all messages up to each one.
     sums: Vec<Estimate>,
     /// The outputs that could be masked: in which message, and how large.
     outputs: Vec<(usize, TokenCount)>,
@@ -20,7 +21,7 @@ pub struct Gauge {
     exempt: HashSet<CallId>,
 }
 
-/// What a conversation calls for, as far as sizes tell.
+/// The measure that a conversation calls for, as far as sizes tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Due {
     /// Nothing yet.
@@ -39,13 +40,13 @@ impl Gauge {
 
     /// Takes in the next message. After a compaction, start with a new gauge.
     pub fn observe(&mut self, message: &Message) {
-        let place = self.sums.len();
+        let index = self.sums.len();
         self.sums.push(self.total() + self.estimator.message(message));
         let exempt = message.calls().filter(|call| EXEMPT.contains(&call.name.as_str()));
         self.exempt.extend(exempt.map(|call| call.id.clone()));
         for part in &message.parts {
             if part.as_result().is_some_and(|result| self.can_mask(result)) {
-                self.outputs.push((place, self.estimator.part(part).tokens()));
+                self.outputs.push((index, self.estimator.part(part).tokens()));
             }
         }
     }
@@ -58,12 +59,12 @@ impl Gauge {
         !is_exempt && !is_masked(result)
     }
 
-    /// What the messages take.
+    /// Size of the messages.
     pub fn tokens(&self) -> TokenCount {
         self.total().tokens()
     }
 
-    /// What is due, by the sizes alone and without a look at any text.
+    /// The measure that is due, by the sizes alone and without a look at any text.
     pub fn due(&self, options: &PlanOptions) -> Due {
         let window = options.budget.window;
         let before = self.before(options);
@@ -91,7 +92,7 @@ impl Gauge {
         }
         let before = self.before(options);
         let limit = options.budget.threshold.tokens(options.budget.window);
-        Some(Plan { rung: Rung::Wait, reason: below(before, limit), before })
+        Some(Plan { rung: Rung::Wait, reason: describe_below(before, limit), before })
     }
 
     fn before(&self, options: &PlanOptions) -> TokenCount {
@@ -102,21 +103,21 @@ impl Gauge {
         self.sums.last().copied().unwrap_or(Estimate::ZERO)
     }
 
-    /// What the outputs behind the protected ones take, and the message of the first; none if they are not worth a mask.
+    /// Size of the outputs behind the protected ones, and the message of the first; none if they are not worth a mask.
     fn old_outputs(&self, options: &PlanOptions) -> (TokenCount, Option<usize>) {
         let limits = options.budget.outputs;
         let newest = self.sums.len().saturating_sub(1);
         let mut newer = TokenCount::ZERO;
-        let old = self.outputs.iter().rev().filter(|(place, _)| *place != newest).filter(|(_, size)| {
+        let old = self.outputs.iter().rev().filter(|(index, _)| *index != newest).filter(|(_, size)| {
             newer += *size;
             newer > limits.protected
         });
         let (worth, first) =
-            old.fold((TokenCount::ZERO, None), |(worth, _), (place, size)| (worth + *size, Some(*place)));
+            old.fold((TokenCount::ZERO, None), |(worth, _), (index, size)| (worth + *size, Some(*index)));
         (worth, first.filter(|_| worth >= limits.worthwhile))
     }
 
-    /// Whether masks below the threshold are worth it that save at most `worth` from the message at `first` on.
+    /// Tells whether masks below the threshold are worth it that save at most `worth` from the message at `first` on.
     fn masks_pay(&self, worth: TokenCount, first: usize, options: &PlanOptions) -> bool {
         match options.mask_when {
             MaskWhen::Always => true,
@@ -136,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::shapes::{any_conversation, conversation};
-    use crate::{CachePrices, Tracker, plan};
+    use crate::{CachePrices, Input, PreparedMessages, Tracker, plan};
 
     fn gauge(messages: &[Message]) -> Gauge {
         let mut gauge = Gauge::default();
@@ -207,7 +208,8 @@ mod tests {
             if let Some(waiting) = gauge(&messages).plan_to_wait(&options) {
                 let mut tracker = Tracker::default();
                 messages.iter().for_each(|message| tracker.observe(message));
-                let planned = plan(&tracker, &messages, &options);
+                let prepared = PreparedMessages::as_given(&messages);
+                let planned = plan(&Input::new(&tracker, &prepared, &options));
                 prop_assert_eq!(planned.before, waiting.before);
                 let is_due = !matches!(planned.rung, Rung::Wait | Rung::Mask(_));
                 prop_assert!(!is_due || messages.is_empty(), "{planned}");

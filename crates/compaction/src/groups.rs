@@ -14,11 +14,11 @@ pub fn complete_groups(messages: &[Message]) -> Vec<Range<usize>> {
     let reach = find_reach(messages);
     let mut groups = Vec::new();
     let (mut start, mut end) = (0, 0);
-    for (place, furthest) in reach.into_iter().enumerate() {
+    for (index, furthest) in reach.into_iter().enumerate() {
         end = end.max(furthest);
-        if end == place {
-            groups.push(start..place + 1);
-            start = place + 1;
+        if end == index {
+            groups.push(start..index + 1);
+            start = index + 1;
         }
         end = end.max(start);
     }
@@ -32,7 +32,7 @@ fn find_reach(messages: &[Message]) -> Vec<usize> {
     let mut open = Open::default();
     let mut items: HashMap<&str, usize> = HashMap::new();
     let mut reasoning = None;
-    for (place, message) in messages.iter().enumerate() {
+    for (index, message) in messages.iter().enumerate() {
         if message.role == Role::User {
             reasoning = None;
         }
@@ -40,36 +40,36 @@ fn find_reach(messages: &[Message]) -> Vec<usize> {
             match &part.body {
                 Body::Thought(thought) => {
                     if let Some(item) = &thought.item {
-                        items.insert(item, place);
+                        items.insert(item, index);
                     }
                     if is_bound(part) {
-                        reasoning = reasoning.or(Some(place));
+                        reasoning = reasoning.or(Some(index));
                     }
                 }
                 Body::Call(call) => {
-                    open.push(&call.id, place);
+                    open.push(&call.id, index);
                     if let Some(from) = reasoning.take() {
-                        link(from, place);
+                        link(from, index);
                     }
                     if let Some(from) = call.reasoning.as_deref().and_then(|item| items.get(item)) {
-                        link(*from, place);
+                        link(*from, index);
                     }
                 }
                 Body::Result(result) => {
                     if let Some(from) = open.take(&result.call) {
-                        link(from, place);
+                        link(from, index);
                     }
-                    if place > 0 {
-                        link(place - 1, place);
+                    if index > 0 {
+                        link(index - 1, index);
                     }
                 }
                 Body::Text(_) | Body::Media(_) | Body::File(_) | Body::Opaque(_) => {}
             }
         }
         // A vendor refuses a reasoning item that nothing follows, so one on its own stays with what it led to.
-        let next_is_model = messages.get(place + 1).is_some_and(|next| next.role == Role::Model);
+        let next_is_model = messages.get(index + 1).is_some_and(|next| next.role == Role::Model);
         if next_is_model && message.parts.last().is_some_and(is_bound) {
-            link(place, place + 1);
+            link(index, index + 1);
         }
     }
     reach
@@ -88,12 +88,12 @@ struct Open<'m> {
 const NEWEST: usize = 8;
 
 impl<'m> Open<'m> {
-    fn push(&mut self, id: &'m CallId, place: usize) {
+    fn push(&mut self, id: &'m CallId, index: usize) {
         if self.newest.len() == NEWEST {
-            let (id, place) = self.newest.remove(0);
-            self.older.entry(id).or_default().push(place);
+            let (id, index) = self.newest.remove(0);
+            self.older.entry(id).or_default().push(index);
         }
-        self.newest.push((id, place));
+        self.newest.push((id, index));
     }
 
     fn take(&mut self, id: &CallId) -> Option<usize> {
@@ -104,7 +104,7 @@ impl<'m> Open<'m> {
     }
 }
 
-/// Whether a part is reasoning that its vendor ties to what follows.
+/// Tells whether a part is reasoning that its vendor ties to what follows.
 fn is_bound(part: &Part) -> bool {
     matches!(&part.body, Body::Thought(thought) if thought.signature.is_some() || thought.item.is_some())
 }
@@ -194,12 +194,12 @@ mod tests {
                 prop_assert!(group.start < group.end);
                 prop_assert!(group.start == 0 || messages[group.start].results().next().is_none());
             }
-            let group_of = |place: usize| groups.iter().position(|group| group.contains(&place));
-            for (place, message) in messages.iter().enumerate() {
+            let group_of = |index: usize| groups.iter().position(|group| group.contains(&index));
+            for (index, message) in messages.iter().enumerate() {
                 for call in message.calls() {
                     let answer = messages.iter().position(|m| m.results().any(|r| r.call == call.id));
-                    if let Some(answer) = answer.filter(|answer| *answer > place) {
-                        prop_assert_eq!(group_of(place), group_of(answer));
+                    if let Some(answer) = answer.filter(|answer| *answer > index) {
+                        prop_assert_eq!(group_of(index), group_of(answer));
                     }
                 }
             }

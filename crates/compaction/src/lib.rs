@@ -1,20 +1,35 @@
-//! What fills a context window, and (step by step) how to make it smaller without losing what matters.
+//! Shortens conversations with models without losing rules, requests and work.
 //!
-//! Everything here is pure: values in, values out, no clock, no files, no network. Front ends and the engine bring the
-//! effects.
+//! A [`Tracker`] observes every message. When the conversation gets too long, three pure functions make it shorter:
+//! [`plan`] decides what to do about an [`Input`], [`summarise`] writes the draft of a snapshot without a model (or a model
+//! writes one), and [`apply`] checks the draft, rebuilds the messages and reports the [`Outcome`]. [`compact_offline`] is
+//! all three in one call. There is no clock, file or network here; `longhaul-engine` brings these.
 //!
 //! ```
-//! use longhaul_compaction::Survey;
-//! use longhaul_conversation::{Change, Message, Part, Role};
+//! use longhaul_compaction::{Input, Message, Part, PlanOptions, Role, TokenCount, Tracker};
+//! use longhaul_compaction::{compact_offline, prepare};
 //!
-//! let mut survey = Survey::default();
-//! survey.apply(&Change::Put(Message::new("u1", Role::User, vec![Part::user_text("Hello there, world!")])));
-//! let breakdown = survey.breakdown(&[], &[]);
-//! assert_eq!(breakdown.total.0, 4);
-//! assert_eq!(breakdown.turns.len(), 1);
+//! let messages = [
+//!     Message::new("1", Role::User, vec![Part::user_text("Never push to main. Now read this:")]),
+//!     Message::new("2", Role::Model, vec![Part::model_text("All work and no play. ".repeat(900))]),
+//!     Message::new("3", Role::User, vec![Part::user_text("What did it say?")]),
+//! ];
+//! let mut tracker = Tracker::default();
+//! messages.iter().for_each(|message| tracker.observe(message));
+//!
+//! let options = PlanOptions::new(TokenCount(8_000));
+//! let prepared = prepare(&messages, options.empty);
+//! let outcome = compact_offline(&Input::new(&tracker, &prepared, &options));
+//!
+//! assert!(outcome.after < TokenCount(1_000), "{}", outcome.reason);
+//! let snapshot = outcome.snapshot.expect("the first messages gave way to one").render();
+//! assert!(snapshot.contains("Never push to main."));
+//! let next_request = outcome.messages.expect("the snapshot and the newest message");
+//! assert_eq!(next_request.last(), messages.last());
 //! ```
 
 mod adopt;
+mod analysis;
 mod apply;
 mod breakdown;
 mod budget;
@@ -22,36 +37,44 @@ mod calibrate;
 mod compose;
 mod curate;
 mod cut;
+mod draft;
 mod environment;
-mod follow;
+mod gain;
 mod gauge;
 mod groups;
-mod hearing;
+mod host;
+mod input;
+mod ladder;
 mod last_resort;
 mod loops;
 mod mask;
+mod message_facts;
 mod numbering;
+mod observer;
 mod offline;
-mod pass;
+mod options;
+mod ordinary;
+mod outcome;
+mod output_preview;
+mod phrase_search;
 mod plan;
 mod prepare;
-mod preview;
+mod rebuild;
 mod replace;
 mod report;
+mod required;
 mod reverse_budget;
 mod routing;
-mod said;
 #[cfg(test)]
 mod shapes;
 mod shorten;
-mod standing;
 mod status;
 mod survey;
 mod tracker;
 mod truncate;
 
-pub use adopt::{Adopted, Quote, Repairing, SummaryNotes};
-pub use apply::{Applied, apply};
+pub use adopt::{Quote, Repairing, SummaryNotes};
+pub use apply::{Feedback, apply};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 pub use budget::{
     Budget, BudgetSettings, DoesNotFit, Floor, FloorPart, InvalidThreshold, OutputLimits, Threshold,
@@ -61,15 +84,20 @@ pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation,
 pub use compose::{ComposeOptions, Composed, compose};
 pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
+pub use draft::{Draft, DraftRefusal, Preview, preview, summarise};
 pub use gauge::{Due, Gauge};
 pub use groups::complete_groups;
+pub use host::{HostJob, HostState};
+pub use input::{Input, Rungs};
+pub use ladder::plan;
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
 pub use numbering::continue_numbering;
-pub use offline::{compact_offline, compact_prepared, summarise_offline};
-pub use pass::{Done, Ended, FileToSave, Outcome};
-pub use plan::{Compaction, Fixed, Plan, PlanOptions, Planner, Rung, Trigger, plan};
-pub use prepare::{Prepared, prepare};
+pub use offline::compact_offline;
+pub use options::{Fixed, PlanOptions};
+pub use outcome::{DraftFigures, Outcome};
+pub use plan::{Compaction, FileToSave, Plan, Rung};
+pub use prepare::{PreparedMessages, prepare};
 pub use replace::{Replacement, apply_replacements, output_file};
 pub use report::{AskCounts, LedgerCounts, Report};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
@@ -79,3 +107,12 @@ pub use status::Status;
 pub use survey::Survey;
 pub use tracker::Tracker;
 pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_output};
+
+// Types of other crates in the signatures of this one, so that a program needs no second dependency.
+pub use longhaul_conversation::{
+    Estimator, Message, Ordinal, Part, Role, TokenCount, ToolCall, ToolResult, Trigger,
+};
+pub use longhaul_directives::{Asks, Pins};
+pub use longhaul_extract::Coverage;
+pub use longhaul_ledger::Ledger;
+pub use longhaul_snapshot::Snapshot;

@@ -65,7 +65,7 @@ impl LoopDetector {
         *self = Self::default();
     }
 
-    /// Whether the last calls are one round of `cycle` calls, over and over.
+    /// Tells whether the last calls are one round of `cycle` calls, over and over.
     fn repeats(&self, cycle: usize) -> bool {
         let Some(start) = self.calls.len().checked_sub(REPETITIONS * cycle) else { return false };
         (start + cycle..self.calls.len()).all(|at| self.calls[at].0 == self.calls[at - cycle].0)
@@ -78,11 +78,11 @@ struct Words {
     in_code: bool,
     /// The newest characters.
     text: VecDeque<char>,
-    /// How many characters were dropped before them: places count from the beginning.
+    /// Number of characters that were dropped before them: places count from the beginning.
     dropped: usize,
     /// The place of the next chunk to look at.
     next: usize,
-    /// Where chunks of the same hash begin, in order.
+    /// Starts of chunks of the same hash, in order.
     seen: HashMap<u64, Vec<usize>>,
 }
 
@@ -106,10 +106,10 @@ impl Words {
         }
         self.remember(piece);
         while self.next + CHUNK <= self.dropped + self.text.len() {
-            let place = self.next;
+            let start = self.next;
             self.next += 1;
-            if self.is_chant(place) {
-                return Some(self.slice(place, place + CHUNK).collect());
+            if self.is_chant(start) {
+                return Some(self.slice(start, start + CHUNK).collect());
             }
         }
         None
@@ -127,36 +127,36 @@ impl Words {
         // Places that were dropped are left out when their chunk comes up; the rest is cleared now and then.
         if self.seen.len() > 2 * REMEMBERED {
             let dropped = self.dropped;
-            self.seen.retain(|_, places| places.last().is_some_and(|last| *last >= dropped));
+            self.seen.retain(|_, starts| starts.last().is_some_and(|last| *last >= dropped));
         }
     }
 
     /// Takes note of the chunk at `place` and tells whether it has come too often.
-    fn is_chant(&mut self, place: usize) -> bool {
-        let hash = self.slice(place, place + CHUNK).fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| {
+    fn is_chant(&mut self, start: usize) -> bool {
+        let hash = self.slice(start, start + CHUNK).fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| {
             (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        let mut places = self.seen.remove(&hash).unwrap_or_default();
-        places.retain(|seen| *seen >= self.dropped);
-        let is_same = places
+        let mut starts = self.seen.remove(&hash).unwrap_or_default();
+        starts.retain(|seen| *seen >= self.dropped);
+        let is_same = starts
             .first()
-            .is_none_or(|first| self.slice(*first, first + CHUNK).eq(self.slice(place, place + CHUNK)));
+            .is_none_or(|first| self.slice(*first, first + CHUNK).eq(self.slice(start, start + CHUNK)));
         if is_same {
-            places.push(place);
+            starts.push(start);
         }
-        let found = is_same && places.len() >= CHANTS && self.is_close(&places[places.len() - CHANTS..]);
-        self.seen.insert(hash, places);
+        let found = is_same && starts.len() >= CHANTS && self.is_close(&starts[starts.len() - CHANTS..]);
+        self.seen.insert(hash, starts);
         found
     }
 
-    /// Whether the repetitions are near each other, with much the same between them.
-    fn is_close(&self, places: &[usize]) -> bool {
-        let [first, .., last] = places else { return false };
-        if last - first > FARTHEST * (places.len() - 1) {
+    /// Tells whether the repetitions are near each other, with much the same between them.
+    fn is_close(&self, starts: &[usize]) -> bool {
+        let [first, .., last] = starts else { return false };
+        if last - first > FARTHEST * (starts.len() - 1) {
             return false;
         }
         let mut fillings: Vec<String> =
-            places.windows(2).map(|pair| self.slice(pair[0], pair[1]).collect()).collect();
+            starts.windows(2).map(|pair| self.slice(pair[0], pair[1]).collect()).collect();
         fillings.sort_unstable();
         fillings.dedup();
         fillings.len() <= MOST_FILLINGS
@@ -167,14 +167,14 @@ impl Words {
     }
 }
 
-/// Whether a piece is nothing but a line drawn across the page.
+/// Tells whether a piece is nothing but a line drawn across the page.
 fn is_divider(piece: &str) -> bool {
     let drawn = |c| matches!(c, '+' | '-' | '_' | '=' | '*' | '\u{2500}'..='\u{257F}');
     let piece = piece.trim_end_matches(['\n', '\r']);
     !piece.is_empty() && piece.chars().all(drawn)
 }
 
-/// Whether a line belongs to a table, a list, a heading or a quotation.
+/// Tells whether a line belongs to a table, a list, a heading or a quotation.
 fn is_structure(line: &str) -> bool {
     let text = line.trim_start();
     let is_row = text.strip_prefix('|').is_some_and(|rest| rest.contains('|'));

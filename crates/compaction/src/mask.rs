@@ -3,7 +3,7 @@
 use longhaul_conversation::{CallId, Estimate, Estimator, Message, Part, TokenCount, ToolResult, grouped};
 
 use crate::OutputLimits;
-use crate::preview::preview;
+use crate::output_preview::preview;
 use crate::replace::{Replacement, Subject, output_file, plan_replacement, results_from_newest};
 
 /// Opens every mask, so that none is masked again.
@@ -24,14 +24,14 @@ pub(crate) const EXEMPT: &[&str] = &[
     "Skill",
 ];
 
-/// What may be masked.
+/// Settings of masks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaskSettings {
     /// The newest outputs up to this stay.
     pub protected: TokenCount,
     /// The older ones are masked once they come to this.
     pub worthwhile: TokenCount,
-    /// Whether the outputs in the last message stay, whatever their size.
+    /// True if the outputs in the last message stay, whatever their size.
     pub newest_message: NewestMessage,
     /// Tools whose outputs are never masked and count for nothing.
     pub exempt: Vec<String>,
@@ -41,7 +41,7 @@ pub struct MaskSettings {
     pub estimator: Estimator,
 }
 
-/// What happens to outputs in the last message.
+/// Treatment of outputs in the last message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum NewestMessage {
     /// They stay, and count for nothing.
@@ -60,27 +60,27 @@ pub enum MaskWhen {
     ItPays(CachePrices),
 }
 
-/// What a token costs, in any unit.
+/// Prices of a token, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CachePrices {
-    /// When it is sent for the first time.
+    /// Price of a token that is sent for the first time.
     pub write: f64,
-    /// When it comes from the provider's cache.
+    /// Price of a token that comes from the provider's cache.
     pub cached: f64,
 }
 
-/// What to mask, oldest first.
+/// Masks, the oldest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaskPlan {
     /// The outputs that give way; none unless the verdict is [`MaskVerdict::Mask`].
     pub replacements: Vec<Replacement>,
-    /// How many tokens that saves.
+    /// Number of tokens that they save.
     pub saved: TokenCount,
-    /// Why.
+    /// Verdict.
     pub verdict: MaskVerdict,
 }
 
-/// What came out of planning masks.
+/// Verdict of planning masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MaskVerdict {
     /// Mask these.
@@ -109,7 +109,7 @@ impl MaskSettings {
     }
 }
 
-/// Where prices are unknown, a cached token costs a tenth.
+/// Default where prices are unknown: a cached token costs a tenth.
 impl Default for CachePrices {
     fn default() -> Self {
         Self { write: 1.0, cached: 0.1 }
@@ -181,32 +181,32 @@ pub(crate) fn plan_enough_masks(
 /// Stands for the hash in the name of a file where only its length matters.
 const NAME_TO_COME: &str = "0000000000000000";
 
-/// What all masks together could save at most of outputs of these sizes, whatever they say; the newest comes first.
+/// Bound of what all masks together could save of outputs of these sizes, whatever they say; the newest comes first.
 pub(crate) fn most_saved(
     outputs: impl Iterator<Item = Estimate>,
     protected: TokenCount,
     estimator: &Estimator,
 ) -> Estimate {
-    let (protected, least) = (Estimate::from(protected), least_mask(estimator));
+    let (protected, minimum) = (Estimate::from(protected), minimum_mask(estimator));
     let mut newer = Estimate::ZERO;
     let mut saved = Estimate::ZERO;
     for size in outputs {
         newer += size;
         if newer > protected {
-            saved += saved_at_most(size, least);
+            saved += saved_at_most(size, minimum);
         }
     }
     saved
 }
 
-/// What a mask that takes `least` saves of an output of this size.
-fn saved_at_most(mut size: Estimate, least: Estimate) -> Estimate {
-    size -= least;
+/// Saving by a mask that takes `minimum` of an output of this size.
+fn saved_at_most(mut size: Estimate, minimum: Estimate) -> Estimate {
+    size -= minimum;
     if size > Estimate::ZERO { size } else { Estimate::ZERO }
 }
 
-/// What a mask takes at least: its tags, and the name of a file.
-fn least_mask(estimator: &Estimator) -> Estimate {
+/// Lower bound of a mask's size: its tags, and the name of a file.
+fn minimum_mask(estimator: &Estimator) -> Estimate {
     let mask = mask_around("", 0, &output_file("", "", &CallId::from(""), ""));
     estimator.text(&mask).tokens().into()
 }
@@ -229,14 +229,14 @@ fn mask_text(subject: &Subject<'_>, content: &str, settings: &MaskSettings) -> (
     (file, text)
 }
 
-/// Whether the tokens saved in further requests are worth more than sending `rewritten` tokens anew.
+/// Tells whether the tokens saved in further requests are worth more than sending `rewritten` tokens anew.
 pub(crate) fn pays(saved: TokenCount, rewritten: TokenCount, prices: CachePrices) -> bool {
     let gain = saved.0 as f64 * FURTHER_REQUESTS * prices.cached;
     let loss = rewritten.0 as f64 * (prices.write - prices.cached);
     gain > loss
 }
 
-/// Whether a result shows a preview already.
+/// Tells whether a result shows a preview already.
 pub(crate) fn is_masked(result: &ToolResult) -> bool {
     result.readable().contains(TAG)
 }
@@ -347,8 +347,8 @@ mod tests {
     #[test]
     fn no_mask_saves_more_than_was_thought() {
         let estimator = Estimator::default();
-        let least = least_mask(&estimator);
-        assert!(least > Estimate::from(TokenCount(25)), "{least:?}");
+        let minimum = minimum_mask(&estimator);
+        assert!(minimum > Estimate::from(TokenCount(25)), "{minimum:?}");
         let sizes = [200, 40, 9_000, 1, 60_000, 700, 10_000];
         let messages = outputs(&sizes);
         let parts = || messages.iter().rev().flat_map(|message| &message.parts);

@@ -8,12 +8,12 @@ use crate::curate::{EmptyMessages, curate, is_curated};
 
 /// A conversation as it would be sent.
 #[derive(Clone, Debug)]
-pub struct Prepared<'m> {
+pub struct PreparedMessages<'m> {
     /// The messages; the very ones that came in if nothing was wrong with them.
     pub messages: Cow<'m, [Message]>,
-    /// What had to be repaired.
+    /// Faults that had to be repaired.
     pub repairs: Vec<Repair>,
-    /// How many messages there were before.
+    /// Number of messages before.
     pub(crate) given: usize,
     /// The ids of the curated messages in order, where repairs may have moved them.
     curated: Option<Vec<MessageId>>,
@@ -21,7 +21,7 @@ pub struct Prepared<'m> {
 
 /// Leaves out the model's failed turns and repairs the rest. Costs a copy only where something has to change in messages
 /// that are borrowed.
-pub fn prepare<'m>(messages: impl Into<Cow<'m, [Message]>>, empty: EmptyMessages) -> Prepared<'m> {
+pub fn prepare<'m>(messages: impl Into<Cow<'m, [Message]>>, empty: EmptyMessages) -> PreparedMessages<'m> {
     let messages = messages.into();
     let given = messages.len();
     let curated = if is_curated(&messages, empty) {
@@ -30,21 +30,26 @@ pub fn prepare<'m>(messages: impl Into<Cow<'m, [Message]>>, empty: EmptyMessages
         Cow::Owned(curate(messages.into_owned(), empty))
     };
     if find_faults(&curated).is_empty() {
-        return Prepared { messages: curated, repairs: Vec::new(), given, curated: None };
+        return PreparedMessages { messages: curated, repairs: Vec::new(), given, curated: None };
     }
     let ids = curated.iter().map(|message| message.id.clone()).collect();
     let repaired = repair(curated.into_owned());
     let Repaired { messages, repairs } = repaired;
     let messages = Cow::Owned(messages);
-    Prepared { messages, repairs, given, curated: Some(ids) }
+    PreparedMessages { messages, repairs, given, curated: Some(ids) }
 }
 
-impl Prepared<'_> {
-    /// Where the message at `place` stood before the repairs: in the curated conversation.
-    pub fn curated_place(&self, place: usize) -> usize {
-        let Some(ids) = &self.curated else { return place };
-        // A message that a repair put in has no place of its own; the next one has.
-        let own = self.messages.get(place..).unwrap_or_default().iter();
+impl<'m> PreparedMessages<'m> {
+    /// Messages as they are given, for callers that know them to be sound.
+    pub fn as_given(messages: &'m [Message]) -> Self {
+        Self { messages: messages.into(), repairs: Vec::new(), given: messages.len(), curated: None }
+    }
+
+    /// Index that the message at `index` had before the repairs, in the curated conversation.
+    pub fn curated_index(&self, index: usize) -> usize {
+        let Some(ids) = &self.curated else { return index };
+        // A message that a repair put in has no index of its own; the next one has.
+        let own = self.messages.get(index..).unwrap_or_default().iter();
         let found = own.map(|message| &message.id).find_map(|id| ids.iter().position(|known| known == id));
         found.unwrap_or(ids.len())
     }
@@ -56,11 +61,11 @@ mod tests {
     use crate::shapes::conversation;
 
     #[track_caller]
-    fn check(shape: &str, repairs: usize, place: usize, curated: usize) {
+    fn check(shape: &str, repairs: usize, index: usize, curated: usize) {
         let messages = conversation(shape);
         let prepared = prepare(&messages, EmptyMessages::Drop);
         assert_eq!(prepared.repairs.len(), repairs, "{:?}", prepared.repairs);
-        assert_eq!(prepared.curated_place(place), curated);
+        assert_eq!(prepared.curated_index(index), curated);
         assert!(find_faults(&prepared.messages).is_empty());
     }
 
@@ -72,11 +77,11 @@ mod tests {
     }
 
     #[test]
-    fn places_are_found_again_behind_repairs() {
+    fn indexes_are_found_again_behind_repairs() {
         // A beginning is put in, or an answer behind the last call.
         check("reply user", 1, 2, 1);
         check("user call", 1, 2, 2);
-        // Failed turns are left out before places are counted.
+        // Failed turns are left out before they are counted.
         check("user reply*0 user reply", 0, 2, 2);
     }
 }

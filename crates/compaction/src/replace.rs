@@ -1,6 +1,6 @@
 //! Puts something shorter in the place of a tool's output and names the file that holds the whole.
 //!
-//! Planners make [`Replacement`]s; whoever carries out a plan first saves each [`Replacement::full_text`] under its file
+//! Plans hold [`Replacement`]s; the host that carries one out first saves each [`Replacement::full_text`] under its file
 //! name, leaves out those that could not be saved, and then calls [`apply_replacements`].
 
 use std::borrow::Cow;
@@ -18,15 +18,15 @@ pub struct Replacement {
     pub call: CallId,
     /// A hash of the whole output: ids alone are not unique in every session.
     pub content: String,
-    /// Where the result stands in the messages that were planned for.
+    /// Index of the result's message among those that were planned for.
     pub message: usize,
-    /// Where the whole output belongs, relative to the folder for temporary files.
+    /// File for the whole output, relative to the folder for temporary files.
     pub file: String,
-    /// What stands in the output's place.
+    /// The text in the output's place.
     pub text: String,
-    /// What the result took before.
+    /// Size of the result before.
     pub before: TokenCount,
-    /// What it takes now.
+    /// Size of the result now.
     pub after: TokenCount,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Subject<'m> {
 }
 
 impl Subject<'_> {
-    /// Where the whole output belongs: in a folder of its session, under a name that differs where the content does.
+    /// File for the whole output: in a folder of its session, under a name that differs where the content does.
     pub(crate) fn file(&self, session: &str) -> String {
         self.file_named(session, self.content())
     }
@@ -125,7 +125,7 @@ impl Subject<'_> {
     }
 }
 
-/// Where the whole output of a call belongs, relative to the project's folder in the home: in a folder of its session, under
+/// File for the whole output of a call, relative to the project's folder in the home: in a folder of its session, under
 /// a name that differs where the content does.
 pub fn output_file(session: &str, tool: &str, call: &CallId, text: &str) -> String {
     name_file(session, tool, call, &content_hash(text))
@@ -142,13 +142,13 @@ fn name_file(session: &str, tool: &str, call: &CallId, content: &str) -> String 
 pub(crate) fn results_from_newest(messages: &[Message]) -> impl Iterator<Item = Subject<'_>> {
     let names: HashMap<&CallId, &str> =
         messages.iter().flat_map(Message::calls).map(|call| (&call.id, call.name.as_str())).collect();
-    messages.iter().enumerate().rev().flat_map(move |(place, message)| {
+    messages.iter().enumerate().rev().flat_map(move |(index, message)| {
         let results = message.parts.iter().rev().filter_map(|part| Some((part, part.as_result()?)));
         let results = results.map(|(part, result)| {
             let tool = result.name.as_deref().or_else(|| names.get(&result.call).copied());
             let tool = tool.filter(|tool| !tool.is_empty()).unwrap_or("unknown_tool");
             Subject {
-                message: place,
+                message: index,
                 part,
                 result,
                 tool,

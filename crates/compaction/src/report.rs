@@ -1,4 +1,4 @@
-//! What a compaction did, as a plain value that every front end shows in its own way.
+//! Report of a compaction, as a plain value that every front end shows in its own way.
 
 use std::time::Duration;
 
@@ -9,50 +9,50 @@ use serde::Serialize;
 use crate::Status;
 use crate::tracker::Tracker;
 
-/// What was done to a conversation, what it cost and what survived.
+/// Report of a compaction: what was done, what it cost and what survived.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// How it ended.
+    /// Status in one word.
     pub status: Status,
-    /// Why, in words.
+    /// Reason in words.
     pub reason: String,
     /// The rung of the ladder that was planned.
     pub rung: &'static str,
-    /// Who wrote the snapshot.
+    /// Summariser that wrote the snapshot.
     pub summariser: &'static str,
-    /// What the model can take.
+    /// The model's window.
     pub window: TokenCount,
     /// The threshold, unless it is off.
     pub threshold: Option<TokenCount>,
-    /// What the request took before.
+    /// Size of the request before.
     pub before: TokenCount,
-    /// What it takes now, by the same yardstick.
+    /// Size of the request now, by the same yardstick.
     pub after: TokenCount,
-    /// What the snapshot and its acknowledgement take.
+    /// Size of the snapshot and its acknowledgement.
     pub added: TokenCount,
-    /// What the snapshot could have taken.
+    /// Budget of the snapshot.
     pub snapshot_budget: TokenCount,
-    /// How many messages there were.
+    /// Number of messages before.
     pub messages_before: usize,
-    /// How many there are.
+    /// Number of messages now.
     pub messages_after: usize,
-    /// How many standing instructions the conversation says.
+    /// Number of standing instructions that the conversation says.
     pub pins_kept: usize,
-    /// How many hold.
+    /// Number of standing instructions in force.
     pub pins: usize,
-    /// Whether the standing instructions alone take more than the snapshot's budget.
+    /// True if the standing instructions alone take more than the snapshot's budget.
     pub pins_exceed_budget: bool,
     /// The asks by what became of them.
     pub asks: AskCounts,
-    /// How much the record of work knows.
+    /// Counts of the record of work.
     pub ledger: LedgerCounts,
     /// The share of what later work may need that is still there, where something was compacted.
     pub coverage: Option<f64>,
-    /// How many texts were moved to files.
+    /// Number of texts that were moved to files.
     pub files_saved: usize,
-    /// How many faults were repaired.
+    /// Number of faults that were repaired.
     pub repairs: usize,
-    /// How long it took; set by whoever has a clock.
+    /// Duration; set by a host that has a clock.
     pub duration: Option<Duration>,
 }
 
@@ -67,7 +67,7 @@ pub struct AskCounts {
     pub replaced: usize,
 }
 
-/// How much the record of work knows.
+/// Counts of the record of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LedgerCounts {
     /// Files that were touched.

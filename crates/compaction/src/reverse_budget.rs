@@ -5,7 +5,7 @@ use longhaul_conversation::{Estimator, Message, Part, TokenCount, grouped};
 use crate::replace::{Replacement, Subject, plan_replacement, results_from_newest};
 use crate::{FullOutput, OutputLimits, TruncateMode, truncate_output};
 
-/// What tool outputs may take together.
+/// Budget of all tool outputs together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReverseBudget {
     /// All outputs together.

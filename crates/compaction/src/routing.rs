@@ -65,7 +65,7 @@ mod tests {
         let messages: Vec<Message> = shape
             .chars()
             .enumerate()
-            .map(|(place, letter)| {
+            .map(|(index, letter)| {
                 let (role, parts) = match letter {
                     'u' => (Role::User, vec![Part::user_text("u")]),
                     'm' => (Role::Model, vec![Part::model_text("m")]),
@@ -73,12 +73,12 @@ mod tests {
                     'b' => (Role::Model, vec![Part::model_text("m"), call()]),
                     _ => (Role::User, vec![result(), Part::user_text("and")]),
                 };
-                Message::new(place.to_string(), role, parts)
+                Message::new(index.to_string(), role, parts)
             })
             .collect();
-        let places: Vec<usize> =
-            window(&messages).iter().map(|message| message.id.as_str().parse().expect("a place")).collect();
-        assert_eq!(places, expected, "{shape}");
+        let indexes: Vec<usize> =
+            window(&messages).iter().map(|message| message.id.as_str().parse().expect("a index")).collect();
+        assert_eq!(indexes, expected, "{shape}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) fn conversation(shape: &str) -> Vec<Message> {
     shape
         .split_whitespace()
         .enumerate()
-        .map(|(place, word)| {
+        .map(|(index, word)| {
             let (kind, len) = word.split_once('*').unwrap_or((word, "4"));
             let text = "x".repeat(len.parse().expect("a number behind the star"));
             let (role, parts) = match kind {
@@ -41,7 +41,7 @@ pub(crate) fn conversation(shape: &str) -> Vec<Message> {
                 }
                 other => panic!("no message is called {other}"),
             };
-            Message::new(format!("m{place}"), role, parts)
+            Message::new(format!("m{index}"), role, parts)
         })
         .collect()
 }

@@ -9,17 +9,17 @@ use crate::replace::{NOT_SAVED, content_hash, sanitised};
 /// A text in a message that is to be shown in a shorter form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shortening {
-    /// Where the message stands in the messages that were planned for.
+    /// Index of the message among those that were planned for.
     pub message: usize,
-    /// Where the text stands in the message.
+    /// Index of the text in the message.
     pub part: usize,
-    /// Where the whole text belongs, relative to the folder for temporary files.
+    /// File for the whole text, relative to the folder for temporary files.
     pub file: String,
-    /// What stands in the text's place.
+    /// The text in its place.
     pub text: String,
-    /// What the text took before.
+    /// Size of the text before.
     pub before: TokenCount,
-    /// What it takes now.
+    /// Size of the text now.
     pub after: TokenCount,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn plan_shortenings(
     estimator: &Estimator,
 ) -> Vec<Shortening> {
     let mut shortenings = Vec::new();
-    for (place, message) in messages.iter().enumerate().skip(from).filter(|(_, m)| m.role == Role::User) {
+    for (index, message) in messages.iter().enumerate().skip(from).filter(|(_, m)| m.role == Role::User) {
         for (part, text) in
             message.parts.iter().enumerate().filter_map(|(at, part)| Some((at, part.as_text()?)))
         {
@@ -58,7 +58,7 @@ pub(crate) fn plan_shortenings(
             let file = format!(
                 "tool-outputs/session-{}/message_{}_{}.txt",
                 sanitised(session),
-                ordinals[place],
+                ordinals[index],
                 content_hash(text)
             );
             let omitted = grouped(omitted);
@@ -67,7 +67,7 @@ pub(crate) fn plan_shortenings(
             );
             let (before, after) = (estimator.text(text).tokens(), estimator.text(&shorter).tokens());
             if after < before {
-                shortenings.push(Shortening { message: place, part, file, text: shorter, before, after });
+                shortenings.push(Shortening { message: index, part, file, text: shorter, before, after });
             }
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn plan_shortenings(
 /// Carries out the shortenings in messages of which the first is the one at `from`.
 pub(crate) fn apply_shortenings(messages: &mut [Message], from: usize, shortenings: &[Shortening]) {
     for shortening in shortenings {
-        let message = shortening.message.checked_sub(from).and_then(|place| messages.get_mut(place));
+        let message = shortening.message.checked_sub(from).and_then(|index| messages.get_mut(index));
         let part = message.and_then(|message| message.parts.get_mut(shortening.part));
         if let Some(Body::Text(text)) = part.map(|part| &mut part.body) {
             text.clone_from(&shortening.text);

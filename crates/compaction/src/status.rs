@@ -1,10 +1,10 @@
-//! How an attempt to shorten a conversation ended.
+//! Status of an attempt to shorten a conversation.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// How an attempt to shorten a conversation ended.
+/// Status of an attempt to shorten a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Older messages gave way to a snapshot.
@@ -25,7 +25,7 @@ pub enum Status {
     LastResort,
     /// Somebody stopped it.
     Cancelled,
-    /// What cannot be given up is larger than the window.
+    /// The parts that cannot be given up are larger than the window.
     DoesNotFit,
 }
 
@@ -46,12 +46,12 @@ impl Status {
         }
     }
 
-    /// Whether the conversation is another one now.
+    /// Tells whether the conversation is another one now.
     pub fn is_change(self) -> bool {
         matches!(self, Self::Compressed | Self::Masked | Self::ContentTruncated | Self::LastResort)
     }
 
-    /// Whether the attempt was in vain, so that the same should not be tried again and again.
+    /// Tells whether the attempt was in vain, so that the same should not be tried again and again.
     pub fn is_failure(self) -> bool {
         matches!(
             self,

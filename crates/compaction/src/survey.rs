@@ -11,19 +11,30 @@ use serde_json::Value;
 
 use crate::breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 
-/// Watches a conversation change and can tell at any time where its tokens are.
+/// Survey of a conversation that changes: knows at any time where its tokens are.
+///
+/// ```
+/// use longhaul_compaction::Survey;
+/// use longhaul_conversation::{Change, Message, Part, Role};
+///
+/// let mut survey = Survey::default();
+/// survey.apply(&Change::Put(Message::new("u1", Role::User, vec![Part::user_text("Hello there, world!")])));
+/// let breakdown = survey.breakdown(&[], &[]);
+/// assert_eq!(breakdown.total.0, 4);
+/// assert_eq!(breakdown.turns.len(), 1);
+/// ```
 #[derive(Debug, Default)]
 pub struct Survey {
-    look: Look,
+    reader: FactReader,
     facts: Sequence<Facts>,
     total: Estimate,
     growth: Growth,
     dropped: Estimate,
 }
 
-/// What is needed to turn parts into facts.
+/// The state that turns parts into facts.
 #[derive(Debug, Default)]
-struct Look {
+struct FactReader {
     estimator: Estimator,
     tools: Names,
     files: Names,
@@ -40,23 +51,23 @@ impl Heavy {
     /// Many more than are shown, as messages may be taken back later.
     const KEPT: usize = 16 * HEAVIEST;
 
-    /// Whether a message of this size is among the heaviest.
+    /// Tells whether a message of this size is among the heaviest.
     fn admits(&mut self, size: Estimate) -> bool {
         let size = size.tokens().0;
         if self.0.len() < Self::KEPT {
             self.0.push(Reverse(size));
             return true;
         }
-        let Reverse(least) = self.0.peek().copied().unwrap_or(Reverse(0));
-        if size > least {
+        let Reverse(smallest) = self.0.peek().copied().unwrap_or(Reverse(0));
+        if size > smallest {
             self.0.pop();
             self.0.push(Reverse(size));
         }
-        size > least
+        size > smallest
     }
 }
 
-/// What is kept of a message.
+/// Facts that are kept of a message.
 #[derive(Debug)]
 struct Facts {
     ordinal: Option<Ordinal>,
@@ -84,28 +95,28 @@ enum Step {
     Result { failed: bool },
 }
 
-/// How many messages are listed as the heaviest.
+/// Number of messages that are listed as the heaviest.
 const HEAVIEST: usize = 10;
-/// How many characters a preview has at most.
+/// Most characters of a preview.
 const PREVIEW: usize = 160;
 
 impl Survey {
     /// A survey that estimates with the given weights.
     pub fn new(estimator: Estimator) -> Self {
-        Self { look: Look { estimator, ..Look::default() }, ..Self::default() }
+        Self { reader: FactReader { estimator, ..FactReader::default() }, ..Self::default() }
     }
 
     /// Follows one change of the conversation.
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::Put(message) => {
-                let facts = self.look.facts_of(message);
+                let facts = self.reader.facts_of(message);
                 let size = facts.size;
                 let before = self.facts.put(message.id.clone(), facts);
                 self.resize(before.as_ref(), size);
             }
             Change::PutAfter { after, message } => {
-                let facts = self.look.facts_of(message);
+                let facts = self.reader.facts_of(message);
                 let size = facts.size;
                 let before = self.facts.put_after(after, message.id.clone(), facts);
                 self.resize(before.as_ref(), size);
@@ -141,18 +152,18 @@ impl Survey {
         let Some(facts) = self.facts.get_mut(id) else { return };
         let before = facts.size;
         facts.shape.extend(parts, facts.parts);
-        self.look.add_parts(facts, parts);
+        self.reader.add_parts(facts, parts);
         self.total += facts.size;
         self.total -= before;
     }
 
-    /// Where the tokens are now, with the system instruction and tools given beside the messages.
+    /// Breakdown of the tokens now, with the system instruction and tools given beside the messages.
     pub fn breakdown(&self, system: &[Part], tools: &[ToolDeclaration]) -> Breakdown {
         let mut kinds: Vec<(Kind, Estimate)> = Vec::new();
         // Whole tokens: a plan counts what stands beside the messages like that, and both must tell the same size.
         let whole = |size: Estimate| Estimate::from(size.tokens());
-        let beside = whole(system.iter().map(|part| self.look.estimator.part(part)).sum());
-        let declared = whole(tools.iter().map(|tool| self.look.estimator.tool(tool)).sum());
+        let beside = whole(system.iter().map(|part| self.reader.estimator.part(part)).sum());
+        let declared = whole(tools.iter().map(|tool| self.reader.estimator.tool(tool)).sum());
         add(&mut kinds, Kind::System, beside + declared);
         for facts in self.facts.as_slice() {
             for (kind, size) in &facts.kinds {
@@ -190,8 +201,8 @@ impl Survey {
             arguments: Estimate,
             output: Estimate,
         }
-        let mut tools = vec![Sums::default(); self.look.tools.len()];
-        let mut files = vec![Sums::default(); self.look.files.len()];
+        let mut tools = vec![Sums::default(); self.reader.tools.len()];
+        let mut files = vec![Sums::default(); self.reader.files.len()];
         for (used, step, size) in self.facts.as_slice().iter().flat_map(|facts| &facts.uses) {
             let tool = Some(&mut tools[used.tool as usize]);
             let file = used.file.map(|file| &mut files[file as usize]);
@@ -213,7 +224,7 @@ impl Survey {
             .zip(tools)
             .filter(|(_, sums)| seen(sums))
             .map(|(number, sums)| ToolTokens {
-                name: self.look.tools.name(number).to_string(),
+                name: self.reader.tools.name(number).to_string(),
                 calls: sums.calls,
                 failures: sums.failures,
                 arguments: sums.arguments.tokens(),
@@ -225,7 +236,7 @@ impl Survey {
             .zip(files)
             .filter(|(_, sums)| seen(sums))
             .map(|(number, sums)| FileTokens {
-                path: self.look.files.name(number).to_string(),
+                path: self.reader.files.name(number).to_string(),
                 calls: sums.calls,
                 tokens: (sums.arguments + sums.output).tokens(),
             })
@@ -276,7 +287,7 @@ impl Survey {
     }
 }
 
-impl Look {
+impl FactReader {
     fn facts_of(&mut self, message: &Message) -> Facts {
         let mut facts = Facts {
             ordinal: message.ordinal,
@@ -595,7 +606,9 @@ mod tests {
             ..crate::PlanOptions::new(TokenCount(1_000))
         };
         let messages = [Message::new("u1", Role::User, vec![Part::user_text("abc")])];
-        assert_eq!(crate::plan(&crate::Tracker::default(), &messages, &options).before.0, 0);
+        let tracker = crate::Tracker::default();
+        let prepared = crate::PreparedMessages::as_given(&messages);
+        assert_eq!(crate::plan(&crate::Input::new(&tracker, &prepared, &options)).before.0, 0);
     }
 
     #[test]

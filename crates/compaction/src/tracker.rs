@@ -1,4 +1,4 @@
-//! What a conversation taught, kept up message by message: pins, asks, work, words and lines worth quoting.
+//! Tracker of a conversation, kept up message by message: pins, asks, work, words and lines worth quoting.
 
 use longhaul_conversation::{Message, Ordinal};
 use longhaul_directives::{Asks, Pins, UserWords};
@@ -6,12 +6,11 @@ use longhaul_extract::Pool;
 use longhaul_ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
-use crate::follow::{Ears, Eyes};
-use crate::hearing::Hearing;
+use crate::observer::Observer;
 
 /// Everything a compaction needs to know about what came before, without the messages themselves.
 ///
-/// A plain value: it can be cloned, written down and built again by replay. Taking in one message costs one message and
+/// A plain value: it can be cloned, written down and built again by replay. Observing one message costs one message and
 /// never looks back.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tracker {
@@ -54,17 +53,10 @@ impl Tracker {
         self.ledger.learn_root(directory);
     }
 
-    /// Takes in one message.
+    /// Observes one message.
     pub fn observe(&mut self, message: &Message) {
-        let (mut eyes, mut ears) = self.parted();
-        let seen = eyes.watch(message);
-        ears.take_in(&mut seen.heard(|| Hearing::of(message)));
-    }
-
-    /// Its two halves, which know nothing of each other.
-    fn parted(&mut self) -> (Eyes<'_>, Ears<'_>) {
         let Self { pins, asks, ledger, pool, words, last, .. } = self;
-        (Eyes { ledger, last }, Ears { pins, asks, words, pool })
+        Observer { ledger, pins, asks, words, pool, last }.observe(message);
     }
 
     /// The standing instructions.
@@ -77,7 +69,7 @@ impl Tracker {
         &mut self.pins
     }
 
-    /// What the user asked for.
+    /// The user's requests.
     pub fn asks(&self) -> &Asks {
         &self.asks
     }

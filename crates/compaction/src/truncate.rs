@@ -10,7 +10,7 @@ const FOLD: usize = 120;
 /// However full the window, an output keeps this many characters: shortening must not switch itself off.
 const LEAST: usize = 1_000;
 
-/// Which form a shortened output takes.
+/// Form of a shortened output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TruncateMode {
     /// A fifth of the characters from the beginning, the rest from the end.
@@ -20,7 +20,7 @@ pub enum TruncateMode {
     Lines(usize),
 }
 
-/// Where the whole output is.
+/// Place of the whole output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullOutput<'a> {
     /// It was saved, or will be, under this name.
@@ -29,7 +29,7 @@ pub enum FullOutput<'a> {
     PartSavedAs {
         /// The name.
         file: &'a str,
-        /// How many bytes are in no file.
+        /// Number of bytes that are in no file.
         left_out: u64,
     },
     /// It could not be saved.
@@ -39,13 +39,13 @@ pub enum FullOutput<'a> {
 /// A shortened output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truncated<'a> {
-    /// What the model sees.
+    /// Text for the model.
     pub text: String,
-    /// What belongs in the file: the whole output, its long lines folded if the text refers to lines.
+    /// Text for the file: the whole output, its long lines folded if the text refers to lines.
     pub full: Cow<'a, str>,
 }
 
-/// How many characters one output may have now: `setting`, or four for each token that is left of the window. `None` where
+/// Number of characters that one output may have now: `setting`, or four for each token that is left of the window. `None` where
 /// a setting of 0 or less turns shortening off.
 pub fn output_limit(setting: i64, window: TokenCount, used: TokenCount) -> Option<usize> {
     let setting = usize::try_from(setting).ok().filter(|setting| *setting > 0)?;
@@ -127,8 +127,8 @@ fn truncate_lines<'a>(output: &'a str, max: usize, max_lines: usize, full: FullO
 
 fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len() + text.len() / FOLD);
-    for (place, mut line) in text.split('\n').enumerate() {
-        if place > 0 {
+    for (index, mut line) in text.split('\n').enumerate() {
+        if index > 0 {
             folded.push('\n');
         }
         loop {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use longhaul_compaction::{
-    Fixed, Outcome, PlanOptions, Rung, Status, Tracker, Trigger, compact_offline, plan,
+    Fixed, Input, Outcome, PlanOptions, PreparedMessages, Rung, Status, Tracker, Trigger, compact_offline,
+    plan, prepare,
 };
 use longhaul_conversation::{Message, Role, TokenCount, find_faults};
 use longhaul_formats::read_session;
@@ -55,7 +56,8 @@ fn check(session: &Session, options: &PlanOptions, outcome: &Outcome) {
     assert_eq!(after.first().map(|first| first.role), Some(Role::User), "{name} in {window}");
     assert_eq!(outcome.report.pins_kept, outcome.report.pins, "{name} in {window}");
     let automatic = PlanOptions { trigger: Trigger::Automatic, ..options.clone() };
-    let next = plan(&session.tracker, after, &automatic);
+    let prepared = PreparedMessages::as_given(after);
+    let next = plan(&Input::new(&session.tracker, &prepared, &automatic));
     assert!(matches!(next.rung, Rung::Wait | Rung::Noop), "{name} in {window}: {next}");
 }
 
@@ -67,7 +69,8 @@ fn real_sessions_fit_in_every_window() {
             for trigger in [Trigger::Automatic, Trigger::Forced] {
                 let fixed = Fixed { system: TokenCount(window / 10), ..Fixed::default() };
                 let options = PlanOptions { trigger, fixed, ..PlanOptions::new(TokenCount(window)) };
-                let outcome = compact_offline(&session.tracker, &session.messages, &options);
+                let prepared = prepare(&session.messages, options.empty);
+                let outcome = compact_offline(&Input::new(&session.tracker, &prepared, &options));
                 check(&session, &options, &outcome);
                 *statuses.entry((window, outcome.status.as_str())).or_default() += 1;
                 if outcome.status == Status::DoesNotFit {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 
-use longhaul_compaction::{PlanOptions, Tracker, Trigger, compact_offline};
+use longhaul_compaction::{Input, PlanOptions, Tracker, Trigger, compact_offline, prepare};
 use longhaul_conversation::{
     Message, Origin, Part, Role, TokenCount, ToolCall, ToolResult, Transcript, piped_input,
 };
@@ -42,7 +42,8 @@ fn requests(tracker: &Tracker) -> Vec<String> {
 fn compacted(mut session: Session, format: Format) -> Session {
     let messages = session.transcript.messages().to_vec();
     let options = PlanOptions { trigger: Trigger::Forced, ..PlanOptions::new(TokenCount(20_000)) };
-    let outcome = compact_offline(&tracked(&messages), &messages, &options);
+    let tracker = tracked(&messages);
+    let outcome = compact_offline(&Input::new(&tracker, &prepare(&messages, options.empty), &options));
     let messages = outcome.messages.unwrap_or(messages);
     session.transcript = Transcript::from_messages(messages);
     let written = write_session(format, &mut session);

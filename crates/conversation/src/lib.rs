@@ -47,6 +47,7 @@ mod time;
 mod tokens;
 mod tool_call;
 mod transcript;
+mod trigger;
 mod usage;
 
 pub use estimate::{Estimate, Estimator, Meter, Weights};
@@ -79,4 +80,5 @@ pub use time::Timestamp;
 pub use tokens::{TokenCount, grouped, plural};
 pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};
 pub use transcript::{Change, Transcript};
+pub use trigger::Trigger;
 pub use usage::Usage;

@@ -4,9 +4,9 @@ use longhaul_compaction::{Rung, Trigger};
 
 use crate::{Fallback, Latch, Settings, State, SummariserKind};
 
-/// Who writes the snapshot of a pass.
+/// Writer of the snapshot of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Writer {
+pub(crate) enum Writer {
     /// The summariser that was given.
     Given,
     /// The offline summariser, and why the given one may not.
@@ -22,7 +22,7 @@ pub enum Writer {
 }
 
 /// Decides who writes the snapshot of a pass.
-pub fn choose_writer(
+pub(crate) fn choose_writer(
     given: SummariserKind,
     rung: &Rung,
     trigger: Trigger,
@@ -42,7 +42,7 @@ pub fn choose_writer(
     }
 }
 
-/// Why no model may be asked.
+/// The reason why no model may be asked.
 fn why_not(trigger: Trigger, state: &State, settings: &Settings) -> Option<String> {
     if state.is_broken(settings) {
         let failures = state.failures;

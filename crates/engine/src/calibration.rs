@@ -23,7 +23,7 @@ impl CalibrationFile {
         Self { path: path.into() }
     }
 
-    /// What was learned so far. What cannot be understood counts for nothing: it is learned again.
+    /// Loads what was learned so far. What cannot be understood counts for nothing: it is learned again.
     ///
     /// # Errors
     /// [`EngineError::Calibration`] where the file is there and cannot be read.
@@ -55,7 +55,7 @@ impl CalibrationFile {
     }
 }
 
-/// What a request teaches: its messages as the uncorrected estimate sees them, and what the provider reported.
+/// Makes an observation of a request: its messages as the uncorrected estimate sees them, and what the provider reported.
 pub fn observe_request(messages: &[Message], reported: TokenCount, overhead: TokenCount) -> Observation {
     let estimator = Estimator { weights: BASE_WEIGHTS };
     let content: Estimate = messages.iter().map(|message| estimator.message(message)).sum();

@@ -1,10 +1,9 @@
-//! Carries a conversation up the ladder: wait, mask, compact, last resort; and ends, whatever fails on the way.
+//! Carries a conversation up the ladder: plan, summarise, apply; and ends, whatever fails on the way.
 //!
 //! Everything that waits for somebody (hook, summariser, counter) comes before anything that changes something. What then
 //! changes are files alone, and those are taken back if the pass comes to nothing. So a pass that is cancelled, or dropped,
 //! never happened, but for what was spent.
 
-mod commit;
 mod conclude;
 #[cfg(test)]
 mod tests;
@@ -12,30 +11,18 @@ mod tests;
 use std::time::Duration;
 
 use longhaul_compaction::{
-    Done, Ended, Plan, PlanOptions, Planner, Prepared, Rung, Status, Tracker, Trigger, prepare,
+    Draft, DraftFigures, Feedback, Input, Outcome, Plan, Rung, Rungs, Status, apply, plan, preview,
 };
-use longhaul_conversation::{Message, SpendMeter, TokenCount};
+use longhaul_conversation::{Message, SpendMeter, TokenCount, Trigger};
 use tokio_util::sync::CancellationToken;
 
 use crate::breaker::{Writer, choose_writer};
-use crate::outcome::{Account, Outcome};
+use crate::files::Saved;
+use crate::outcome::{Account, NotSaved, PassOutcome};
 use crate::settings::{Counting, Fallback, PreCompressWhen, Settings};
 use crate::state::State;
-use crate::summarise::{Fault, Offline, Summariser, SummariserKind, Summary, Task};
-use crate::{CompactionDeps, Event, HostState, Spend};
-
-/// The conversation that is to be shortened.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// What the model may see now.
-    pub messages: &'a [Message],
-    /// What was learned from all that was said.
-    pub tracker: &'a Tracker,
-    /// What the host knows.
-    pub host: &'a HostState,
-    /// Window, budget, trigger and yardstick.
-    pub options: &'a PlanOptions,
-}
+use crate::summarise::{Offline, Summariser, SummariserKind, SummaryTask};
+use crate::{CompactionDeps, Event, Spend};
 
 /// Shortens a conversation as far as it is due, or as far as the user wants it.
 ///
@@ -46,30 +33,18 @@ pub struct Subject<'a> {
 /// is. Cancelling at any moment gives [`Status::Cancelled`] and leaves messages and files as they were, and the state but for
 /// what was spent.
 pub async fn compact(
-    subject: Subject<'_>,
+    input: &Input<'_>,
     settings: &Settings,
     state: &State,
     deps: &CompactionDeps<'_>,
     cancel: &CancellationToken,
-) -> Outcome {
+) -> PassOutcome {
     let started = (deps.clock)();
-    let prepared = prepare(subject.messages, subject.options.empty);
-    let planner = Planner::new(subject.tracker, &prepared.messages, subject.options);
     let meter = SpendMeter::default();
-    let pass = Pass {
-        subject,
-        settings,
-        state,
-        deps,
-        cancel,
-        planner: &planner,
-        prepared: &prepared,
-        meter: &meter,
-        started,
-    };
+    let pass = Pass { input, settings, state, deps, cancel, meter: &meter, started };
     let mut progress = Progress::default();
     match pass.run(&mut progress).await {
-        Ok(ended) => pass.conclude(ended, progress),
+        Ok(result) => pass.conclude(result, progress),
         Err(Cancelled) => pass.conclude_cancelled(progress),
     }
 }
@@ -80,34 +55,23 @@ struct Cancelled;
 /// One pass over a conversation.
 #[derive(Clone, Copy)]
 struct Pass<'a> {
-    subject: Subject<'a>,
+    input: &'a Input<'a>,
     settings: &'a Settings,
     state: &'a State,
     deps: &'a CompactionDeps<'a>,
     cancel: &'a CancellationToken,
-    planner: &'a Planner<'a>,
-    prepared: &'a Prepared<'a>,
     /// Counts every request that is sent, also in a pass that is cancelled.
     meter: &'a SpendMeter,
     started: Duration,
 }
 
-/// Why a summary does not do.
-enum Refusal {
-    /// The summariser is to blame.
-    Fault(Fault),
-    /// The result could not be counted.
-    Count(String),
-}
-
-/// What is known so far about how a pass came about.
+/// The account of a pass so far.
 #[derive(Default)]
 struct Progress {
     account: Account,
     has_started: bool,
     has_summarised: bool,
     has_model_failed: bool,
-    is_by_model: bool,
     is_vain: bool,
 }
 
@@ -115,36 +79,37 @@ struct Progress {
 const FALLBACK: &str = "offline_fallback";
 
 impl Pass<'_> {
-    async fn run(&self, progress: &mut Progress) -> Result<Ended, Cancelled> {
+    async fn run(&self, progress: &mut Progress) -> Result<Outcome, Cancelled> {
         progress.account.trigger = self.trigger();
-        if self.planner.messages().is_empty() {
-            return Ok(Ended::unchanged(Status::Noop, self.planner.plan()));
+        if self.input.messages().is_empty() {
+            return Ok(self.apply_unaided(&plan(self.input)));
         }
         if self.settings.pre_compress == PreCompressWhen::EveryTurn {
             self.run_hook().await?;
         }
-        let mut plan = self.unless_waiting(self.planner.plan());
-        if matches!(plan.rung, Rung::Mask(_) | Rung::Compact(_) | Rung::LastResort(_)) {
+        let mut planned = self.unless_waiting(plan(self.input));
+        if planned.rung.is_change() {
             if self.settings.pre_compress == PreCompressWhen::WhenNeeded {
                 self.run_hook().await?;
             }
             progress.has_started = true;
-            let messages = self.planner.messages().len();
-            self.tell(Event::Started { trigger: self.trigger(), before: plan.before, messages });
-            self.tell_plan(&plan);
+            let messages = self.input.messages().len();
+            self.emit(Event::Started { trigger: self.trigger(), before: planned.before, messages });
+            self.emit_plan(&planned);
         }
-        if matches!(plan.rung, Rung::Mask(_)) {
-            match self.mask(plan, progress) {
-                Ok(ended) => return Ok(ended),
-                // What could be saved is not enough, so the ladder goes on.
-                Err(next) => plan = self.unless_waiting(next),
+        if matches!(planned.rung, Rung::Mask(_)) {
+            let result = self.shorten_outputs(&planned, progress);
+            if result.status == Status::Masked {
+                return Ok(result);
             }
-            self.tell_plan(&plan);
+            // What could be saved is not enough, so the ladder goes on.
+            let without_masks = Input { rungs: Rungs::WithoutMasks, ..*self.input };
+            planned = self.unless_waiting(plan(&without_masks));
+            self.emit_plan(&planned);
         }
-        match &plan.rung {
-            Rung::Compact(_) | Rung::LastResort(_) => self.compact(plan, progress).await,
-            Rung::DoesNotFit(_) => Ok(Ended::unchanged(Status::DoesNotFit, plan)),
-            Rung::Wait | Rung::Noop | Rung::Mask(_) => Ok(Ended::unchanged(Status::Noop, plan)),
+        match &planned.rung {
+            Rung::Compact(_) | Rung::LastResort(_) => self.compact(planned, progress).await,
+            _ => Ok(self.apply_unaided(&planned)),
         }
     }
 
@@ -154,102 +119,154 @@ impl Pass<'_> {
             return plan;
         }
         let Plan { rung, before, .. } = &plan;
-        match self.state.why_wait(rung, *before, self.planner.window(), self.settings.growth) {
+        let window = self.input.options.budget.window;
+        match self.state.why_wait(rung, *before, window, self.settings.growth) {
             Some(reason) => Plan { rung: Rung::Wait, reason, ..plan },
             None => plan,
         }
     }
 
-    async fn compact(&self, mut plan: Plan, progress: &mut Progress) -> Result<Ended, Cancelled> {
+    async fn compact(&self, mut plan: Plan, progress: &mut Progress) -> Result<Outcome, Cancelled> {
         // Counted first: what cannot be counted should not cost a summary.
-        match self.count(self.planner.messages(), plan.before).await? {
-            Ok(before) => plan.before = before,
-            Err(reason) => return Ok(Ended { reason, ..Ended::unchanged(Status::FailedTokenCount, plan) }),
+        if self.settings.counting == Counting::Exact {
+            match self.count(self.input.messages()).await? {
+                Ok(before) => plan.before = before,
+                Err(reason) => return Ok(self.unchanged(plan, Status::FailedTokenCount, reason)),
+            }
         }
         let given = self.deps.summariser;
-        let ended = match choose_writer(given.kind(), &plan.rung, self.trigger(), self.state, self.settings) {
-            Writer::Nobody { why } => return Ok(self.truncate(&plan, why, progress)),
-            Writer::Offline { why } => {
-                self.fall_back(why, progress);
-                self.compact_offline(plan, progress).await?
+        let why = match choose_writer(given.kind(), &plan.rung, self.trigger(), self.state, self.settings) {
+            Writer::Nobody { why } => return Ok(self.truncate(plan, why, progress)),
+            Writer::Offline { why } => why,
+            Writer::Given => {
+                let result = self.summarise(given, &plan, progress).await?;
+                let is_refused = matches!(result.status, Status::FailedInflated | Status::FailedEmptySummary);
+                if !is_refused || self.settings.fallback == Fallback::Off {
+                    return Ok(result);
+                }
+                result.reason
             }
-            Writer::Given => match self.summarise(given, &plan, progress).await? {
-                Ok(done) => {
-                    progress.is_by_model = given.kind() == SummariserKind::Model;
-                    Ended { summariser: given.kind().as_str(), ..Ended::compacted(plan, done) }
-                }
-                Err(Refusal::Count(reason)) => self.not_counted(plan, reason, progress),
-                Err(Refusal::Fault(fault)) => {
-                    progress.has_model_failed = given.kind() == SummariserKind::Model && fault.is_failure();
-                    if self.settings.fallback == Fallback::Off {
-                        let reason = fault.to_string();
-                        return Ok(Ended { reason, ..Ended::unchanged(status_of(&fault), plan) });
-                    }
-                    self.fall_back(fault.to_string(), progress);
-                    self.compact_offline(plan, progress).await?
-                }
-            },
         };
-        Ok(self.commit(self.guard(ended, progress), progress))
+        self.emit(Event::FellBack { reason: why.clone(), spend: self.spend() });
+        progress.account.fell_back = Some(why);
+        let mut result = self.summarise(&Offline, &plan, progress).await?;
+        if result.draft.is_some() && !is_last_resort_of(&plan, &result.plan) {
+            result.report.summariser = FALLBACK;
+        }
+        Ok(result)
     }
 
-    async fn compact_offline(&self, plan: Plan, progress: &mut Progress) -> Result<Ended, Cancelled> {
-        Ok(match self.summarise(&Offline, &plan, progress).await? {
-            Ok(done) => Ended { summariser: FALLBACK, ..Ended::compacted(plan, done) },
-            Err(Refusal::Count(reason)) => self.not_counted(plan, reason, progress),
-            Err(Refusal::Fault(fault)) => {
-                Ended { reason: fault.to_string(), ..Ended::unchanged(status_of(&fault), plan) }
-            }
-        })
-    }
-
-    /// Has a snapshot written, and carries the plan out in memory.
+    /// Has a draft written and applies the plan with it.
     async fn summarise(
         &self,
         by: &dyn Summariser,
         plan: &Plan,
         progress: &mut Progress,
-    ) -> Result<Result<Done, Refusal>, Cancelled> {
+    ) -> Result<Outcome, Cancelled> {
         progress.has_summarised = true;
         let started = (self.deps.clock)();
-        self.tell(Event::Summarising { by: by.kind() });
-        let task = self.task(plan);
-        let written = self.or_cancelled(by.summarise(&task)).await?;
-        let Summary { composed, notes } = match written {
-            Ok(summary) => summary,
-            Err(fault) => return Ok(Err(Refusal::Fault(fault))),
+        self.emit(Event::Summarising { by: by.kind() });
+        let task = SummaryTask {
+            input: self.input,
+            plan,
+            verify: self.settings.verify,
+            left: self.settings.caps.less(self.state.spend),
+            meter: self.meter,
+            clock: self.deps.clock,
+            events: self.deps.events,
         };
-        let tokens = composed.snapshot.estimate(&self.subject.options.estimator).tokens();
-        let coverage = composed.coverage.share;
-        let mut done = self.planner.carry_out(plan, Some(composed));
-        match self.count(&done.applied.messages, done.after).await? {
-            Ok(after) => done.after = after,
-            Err(reason) => return Ok(Err(Refusal::Count(reason))),
-        }
-        if by.kind() == SummariserKind::Model && done.after > plan.before {
-            return Ok(Err(Refusal::Fault(Fault::Inflated)));
-        }
-        let duration = (self.deps.clock)().saturating_sub(started);
-        let spend = match by.kind() {
-            SummariserKind::Model => self.spend(),
-            SummariserKind::Offline => Spend::default(),
+        let is_model = by.kind() == SummariserKind::Model;
+        let draft = match self.or_cancelled(by.summarise(&task)).await? {
+            Ok(draft) => draft,
+            Err(error) => {
+                progress.has_model_failed |= is_model && error.is_failure();
+                return Ok(self.unchanged(plan.clone(), Status::FailedEmptySummary, error.to_string()));
+            }
         };
-        self.tell(Event::Summarised { by: by.kind(), tokens, duration, spend });
-        let (unsourced, cut) = notes.as_ref().map_or((0, 0), |notes| (notes.unsourced.len(), notes.cut));
-        self.tell(Event::Verified { coverage, unsourced, cut });
-        progress.account.notes = notes;
-        Ok(Ok(done))
+        let mut feedback = Feedback::default();
+        if self.settings.counting == Counting::Exact
+            && let Ok(preview) = preview(self.input, plan, &draft)
+        {
+            match self.count(&preview.messages).await? {
+                Ok(count) => feedback.counted = Some(count),
+                Err(reason) => {
+                    progress.is_vain = true;
+                    return Ok(self.unchanged(plan.clone(), Status::FailedTokenCount, reason));
+                }
+            }
+        }
+        let result = apply(self.input, plan, &draft, &feedback);
+        if let Some(DraftFigures { tokens, coverage, unsourced, cut }) = result.draft {
+            let duration = (self.deps.clock)().saturating_sub(started);
+            let spend = if is_model { self.spend() } else { Spend::default() };
+            self.emit(Event::Summarised { by: by.kind(), tokens, duration, spend });
+            self.emit(Event::Verified { coverage, unsourced, cut });
+        }
+        progress.has_model_failed |= is_model && result.draft.is_none();
+        Ok(self.save_files(result, plan, &draft, feedback, progress))
     }
 
-    /// What a request of these messages takes, by the provider's count where that is required, or why nobody knows.
-    async fn count(
-        &self,
-        messages: &[Message],
-        estimated: TokenCount,
-    ) -> Result<Result<TokenCount, String>, Cancelled> {
-        if self.settings.counting == Counting::Estimated {
-            return Ok(Ok(estimated));
+    /// Shortens outputs alone where nobody may write a snapshot; where the user asked for one, nothing is done.
+    fn truncate(&self, plan: Plan, why: String, progress: &mut Progress) -> Outcome {
+        if self.trigger() == Trigger::Automatic {
+            let outputs_only = Input { rungs: Rungs::OutputsOnly, ..*self.input };
+            let truncation =
+                Plan { before: plan.before, reason: why.clone(), ..longhaul_compaction::plan(&outputs_only) };
+            let result = self.shorten_outputs(&truncation, progress);
+            if result.messages.is_some() {
+                return result;
+            }
         }
+        self.unchanged(plan, Status::Noop, why)
+    }
+
+    /// Saves the texts that an applied plan leaves out. It is applied again without those that cannot be saved.
+    fn save_files(
+        &self,
+        mut result: Outcome,
+        plan: &Plan,
+        draft: &Draft,
+        mut feedback: Feedback,
+        progress: &mut Progress,
+    ) -> Outcome {
+        let mut is_last_resort = false;
+        loop {
+            progress.is_vain |= result.is_vain;
+            if !is_last_resort && is_last_resort_of(plan, &result.plan) {
+                is_last_resort = true;
+                self.emit_plan(&result.plan);
+            }
+            let saved = Saved::save(self.deps.files, &result.files);
+            if saved.failed.is_empty() {
+                saved.keep();
+                return result;
+            }
+            for (file, reason) in &saved.failed {
+                self.note_not_saved(file, reason, progress);
+                feedback.unsaved.insert(file.clone());
+            }
+            drop(saved);
+            result = apply(self.input, plan, draft, &feedback);
+        }
+    }
+
+    /// Applies a plan to shorten outputs, which needs no draft.
+    fn shorten_outputs(&self, plan: &Plan, progress: &mut Progress) -> Outcome {
+        let result = self.apply_unaided(plan);
+        self.save_files(result, plan, &Draft::NotNeeded, Feedback::default(), progress)
+    }
+
+    /// Applies a plan that needs neither a draft nor files.
+    fn apply_unaided(&self, plan: &Plan) -> Outcome {
+        apply(self.input, plan, &Draft::NotNeeded, &Feedback::default())
+    }
+
+    fn unchanged(&self, plan: Plan, status: Status, reason: String) -> Outcome {
+        Outcome::unchanged(self.input, plan, status, reason)
+    }
+
+    /// Counts a request of these messages as the provider does, or says why nobody can.
+    async fn count(&self, messages: &[Message]) -> Result<Result<TokenCount, String>, Cancelled> {
         let Some(counter) = self.deps.counter else {
             return Ok(Err("an exact count is required, and there is no counter".into()));
         };
@@ -259,7 +276,7 @@ impl Pass<'_> {
 
     async fn run_hook(&self) -> Result<(), Cancelled> {
         match self.deps.pre_compress {
-            Some(hook) => self.or_cancelled(hook.run(self.trigger().into())).await,
+            Some(hook) => self.or_cancelled(hook.run(self.trigger())).await,
             None => Ok(()),
         }
     }
@@ -270,56 +287,36 @@ impl Pass<'_> {
         done.filter(|_| !self.cancel.is_cancelled()).ok_or(Cancelled)
     }
 
-    fn not_counted(&self, plan: Plan, reason: String, progress: &mut Progress) -> Ended {
-        progress.is_vain = true;
-        Ended { reason, ..Ended::unchanged(Status::FailedTokenCount, plan) }
-    }
-
-    fn fall_back(&self, reason: String, progress: &mut Progress) {
-        self.tell(Event::FellBack { reason: reason.clone(), spend: self.spend() });
-        progress.account.fell_back = Some(reason);
-    }
-
-    fn task<'t>(&'t self, plan: &'t Plan) -> Task<'t> {
-        Task {
-            planner: self.planner,
-            plan,
-            host: self.subject.host,
-            verify: self.settings.verify,
-            left: self.settings.caps.less(self.state.spend),
-            meter: self.meter,
-            clock: self.deps.clock,
-            events: self.deps.events,
+    fn note_not_saved(&self, file: &str, reason: &str, progress: &mut Progress) {
+        if progress.account.not_saved.iter().any(|known| known.file == file) {
+            return;
         }
+        let not_saved = NotSaved { file: file.to_string(), reason: reason.to_string() };
+        self.emit(Event::NotSaved { file: not_saved.file.clone(), reason: not_saved.reason.clone() });
+        progress.account.not_saved.push(not_saved);
     }
 
-    /// What was spent so far.
+    /// Spend of this pass so far.
     fn spend(&self) -> Spend {
         self.deps.summariser.spend(&self.meter.total())
     }
 
     fn trigger(&self) -> Trigger {
-        self.subject.options.trigger
+        self.input.options.trigger
     }
 
-    fn tell(&self, event: Event) {
+    fn emit(&self, event: Event) {
         (self.deps.events)(event);
     }
 
-    fn tell_plan(&self, plan: &Plan) {
-        let files = match &plan.rung {
-            Rung::Mask(masks) => masks.len(),
-            Rung::Compact(plan) | Rung::LastResort(plan) => plan.replacements.len() + plan.shortenings.len(),
-            Rung::Wait | Rung::Noop | Rung::DoesNotFit(_) => 0,
-        };
-        self.tell(Event::Planned { rung: plan.rung.as_str(), reason: plan.reason.clone(), files });
+    fn emit_plan(&self, plan: &Plan) {
+        let files = plan.replacements().len() + plan.shortenings().len();
+        self.emit(Event::Planned { rung: plan.rung.as_str(), reason: plan.reason.clone(), files });
     }
 }
 
-/// How a pass ends whose summary does not do and that nobody else finishes.
-fn status_of(fault: &Fault) -> Status {
-    match fault {
-        Fault::Inflated => Status::FailedInflated,
-        _ => Status::FailedEmptySummary,
-    }
+/// Tells whether `applied` gives up more than the ordinary compaction that was planned.
+fn is_last_resort_of(planned: &Plan, applied: &Plan) -> bool {
+    matches!(planned.rung, Rung::Compact(_))
+        && matches!(applied.rung, Rung::LastResort(_) | Rung::DoesNotFit(_))
 }

@@ -6,7 +6,7 @@ mod tests;
 
 use std::path::Path;
 
-use longhaul_compaction::{Gauge, PlanOptions, Tracker, Trigger};
+use longhaul_compaction::{Gauge, HostState, Input, PlanOptions, Tracker, Trigger, prepare};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, TokenCount, Transcript};
 use longhaul_directives::PinId;
@@ -15,11 +15,11 @@ use longhaul_sessions::{Log, LogError, NewSession};
 use tokio_util::sync::CancellationToken;
 
 use self::record::{compaction_entry, host_record, read_host};
-use crate::outcome::Outcome;
+use crate::outcome::PassOutcome;
 use crate::settings::{PreCompressWhen, Settings};
 use crate::spend::Spend;
 use crate::state::State;
-use crate::{CompactionDeps, EngineError, Event, HostState, Subject, compact};
+use crate::{CompactionDeps, EngineError, Event, compact};
 
 /// A session that is open: its log, the transcript that follows from it, and what was learned from all that was said.
 ///
@@ -32,7 +32,7 @@ use crate::{CompactionDeps, EngineError, Event, HostState, Subject, compact};
 /// use longhaul_conversation::Estimator;
 /// use longhaul_compaction::{PlanOptions, Trigger};
 /// use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount};
-/// use longhaul_engine::{Conversation, Folder, CompactionDeps, Offline, Settings, Stamp};
+/// use longhaul_engine::{Conversation, Folder, CompactionDeps, Offline, Settings, RecordId};
 /// use longhaul_sessions::{NewSession, SessionKind};
 /// use tokio_util::sync::CancellationToken;
 ///
@@ -57,7 +57,7 @@ use crate::{CompactionDeps, EngineError, Event, HostState, Subject, compact};
 /// }
 ///
 /// let files = Folder::new(folder.path().join("outputs"));
-/// let means = CompactionDeps {
+/// let deps = CompactionDeps {
 ///     summariser: &Offline,
 ///     files: &files,
 ///     counter: None,
@@ -66,9 +66,9 @@ use crate::{CompactionDeps, EngineError, Event, HostState, Subject, compact};
 ///     clock: &|| Duration::ZERO,
 /// };
 /// let options = PlanOptions { trigger: Trigger::Forced, ..PlanOptions::new(TokenCount(8_000)) };
-/// let stamp = Stamp { id: "c1".into(), at: now };
+/// let record_id = RecordId { id: "c1".into(), at: now };
 /// let cancel = CancellationToken::new();
-/// conversation.compact(&options, &Settings::default(), &means, stamp, &cancel).await?;
+/// conversation.compact(&options, &Settings::default(), &deps, record_id, &cancel).await?;
 /// assert_ne!(conversation.transcript().messages()[0].id.as_str(), "1");
 ///
 /// conversation.undo(None, now, &|_| {})?;
@@ -89,7 +89,7 @@ pub struct Conversation {
 
 /// Names a record and tells when it was made. Ids and clocks are the host's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct RecordId {
     /// The record's id, never used before in this session.
     pub id: String,
     /// The time.
@@ -126,8 +126,8 @@ impl Conversation {
             state,
             host,
         };
-        conversation.learn_again();
-        conversation.look_again();
+        conversation.rebuild_tracker();
+        conversation.rebuild_transcript();
         conversation
     }
 
@@ -142,10 +142,10 @@ impl Conversation {
         if let Some(taken) = self.log.replay().message(&message.id).cloned() {
             match is_known {
                 true => {
-                    self.learn_again();
-                    self.look_again();
+                    self.rebuild_tracker();
+                    self.rebuild_transcript();
                 }
-                false => self.take(taken),
+                false => self.observe(taken),
             }
         }
         Ok(appended?)
@@ -159,16 +159,16 @@ impl Conversation {
         &mut self,
         options: &PlanOptions,
         settings: &Settings,
-        means: &CompactionDeps<'_>,
-        stamp: Stamp,
+        deps: &CompactionDeps<'_>,
+        record_id: RecordId,
         cancel: &CancellationToken,
-    ) -> Result<Option<Outcome>, EngineError> {
-        let hears = means.pre_compress.is_some() && settings.pre_compress == PreCompressWhen::EveryTurn;
+    ) -> Result<Option<PassOutcome>, EngineError> {
+        let runs_hook = deps.pre_compress.is_some() && settings.pre_compress == PreCompressWhen::EveryTurn;
         let options = &PlanOptions { trigger: Trigger::Automatic, ..options.clone() };
-        if !hears && self.gauge.plan_to_wait(options).is_some() {
+        if !runs_hook && self.gauge.plan_to_wait(options).is_some() {
             return Ok(None);
         }
-        self.compact(options, settings, means, stamp, cancel).await.map(Some)
+        self.compact(options, settings, deps, record_id, cancel).await.map(Some)
     }
 
     /// Shortens the conversation as far as the options call for it, records that, and takes it over. What waits to be
@@ -181,29 +181,25 @@ impl Conversation {
         &mut self,
         options: &PlanOptions,
         settings: &Settings,
-        means: &CompactionDeps<'_>,
-        stamp: Stamp,
+        deps: &CompactionDeps<'_>,
+        record_id: RecordId,
         cancel: &CancellationToken,
-    ) -> Result<Outcome, EngineError> {
+    ) -> Result<PassOutcome, EngineError> {
         self.log.flush()?;
         let options = PlanOptions { estimator: self.estimator, ..options.clone() };
-        let subject = Subject {
-            messages: self.transcript.messages(),
-            tracker: &self.tracker,
-            host: &self.host,
-            options: &options,
-        };
-        let outcome = compact(subject, settings, &self.state, means, cancel).await;
+        let prepared = prepare(self.transcript.messages(), options.empty);
+        let input = Input { host: &self.host, ..Input::new(&self.tracker, &prepared, &options) };
+        let outcome = compact(&input, settings, &self.state, deps, cancel).await;
         // From here on nothing waits for anybody, so nothing can be cancelled halfway.
         let mut recorded = Ok(());
         if let Some(kind) = compaction_entry(&outcome, self.transcript.messages()) {
-            self.log.record(&Entry { id: stamp.id.clone(), at: Some(stamp.at), kind })?;
-            recorded = self.log.sync().and_then(|()| self.pin_quotes(&outcome, &stamp));
-            self.look_again();
+            self.log.record(&Entry { id: record_id.id.clone(), at: Some(record_id.at), kind })?;
+            recorded = self.log.sync().and_then(|()| self.pin_quotes(&outcome, &record_id));
+            self.rebuild_transcript();
         }
         if self.state != outcome.state {
             self.state = outcome.state.clone();
-            recorded = recorded.and(self.keep_state(stamp.at));
+            recorded = recorded.and(self.record_state(record_id.at));
         }
         recorded?;
         Ok(outcome)
@@ -222,8 +218,8 @@ impl Conversation {
     ) -> Result<String, EngineError> {
         let undone = self.log.undo(compaction, Some(at))?;
         self.state = self.state.after_undo();
-        let synced = self.keep_state(at).and_then(|()| self.log.sync());
-        self.look_again();
+        let synced = self.record_state(at).and_then(|()| self.log.sync());
+        self.rebuild_transcript();
         events(Event::Undone { compaction: undone.clone(), messages: self.transcript.messages().len() });
         synced?;
         Ok(undone)
@@ -235,8 +231,8 @@ impl Conversation {
     /// [`EngineError::Log`]; then nothing has changed.
     pub fn rewind_to(&mut self, id: &MessageId) -> Result<(), EngineError> {
         self.log.rewind_to(id)?;
-        self.learn_again();
-        self.look_again();
+        self.rebuild_tracker();
+        self.rebuild_transcript();
         Ok(())
     }
 
@@ -244,10 +240,10 @@ impl Conversation {
     ///
     /// # Errors
     /// [`EngineError::Log`]; then nothing has changed.
-    pub fn pin(&mut self, text: &str, stamp: Stamp) -> Result<Option<PinId>, EngineError> {
+    pub fn pin(&mut self, text: &str, record_id: RecordId) -> Result<Option<PinId>, EngineError> {
         let text = text.trim();
         if !text.is_empty() {
-            self.record(EntryKind::Pin(PinChange::Added { text: text.to_string() }), stamp)?;
+            self.record(EntryKind::Pin(PinChange::Added { text: text.to_string() }), record_id)?;
         }
         Ok(self.tracker.pins_mut().add_by_hand(text))
     }
@@ -256,11 +252,11 @@ impl Conversation {
     ///
     /// # Errors
     /// [`EngineError::Log`]; then nothing has changed.
-    pub fn unpin(&mut self, pin: PinId, stamp: Stamp) -> Result<bool, EngineError> {
+    pub fn unpin(&mut self, pin: PinId, record_id: RecordId) -> Result<bool, EngineError> {
         if !self.tracker.pins().active().any(|active| active.id == pin) {
             return Ok(false);
         }
-        self.record(EntryKind::Pin(PinChange::Removed { pin: pin.to_string() }), stamp)?;
+        self.record(EntryKind::Pin(PinChange::Removed { pin: pin.to_string() }), record_id)?;
         Ok(self.tracker.pins_mut().remove_by_hand(pin))
     }
 
@@ -268,31 +264,31 @@ impl Conversation {
     ///
     /// # Errors
     /// [`EngineError::Log`]; then nothing has changed.
-    pub fn set_host(&mut self, host: HostState, stamp: Stamp) -> Result<(), EngineError> {
+    pub fn set_host(&mut self, host: HostState, record_id: RecordId) -> Result<(), EngineError> {
         let record = host_record(&host);
         if self.log.replay().host() != Some(&record) {
-            self.record(EntryKind::Host(record), stamp)?;
+            self.record(EntryKind::Host(record), record_id)?;
         }
         self.host = host;
         Ok(())
     }
 
-    /// What the model may see now.
+    /// Messages that the model may see now.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
     }
 
-    /// What the model may see now, in tokens by estimate; known at any time at no cost.
+    /// Size of what the model may see now, in tokens by estimate; known at any time at no cost.
     pub fn size(&self) -> TokenCount {
         self.gauge.tokens()
     }
 
-    /// What was learned from all that was said.
+    /// Tracker of all that was said.
     pub fn tracker(&self) -> &Tracker {
         &self.tracker
     }
 
-    /// What the session remembers of its compactions.
+    /// State that bounds the next compactions.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -304,7 +300,7 @@ impl Conversation {
     /// [`EngineError::Log`]; where it could not be recorded, it counts until the session is closed.
     pub fn reset(&mut self, at: Timestamp) -> Result<(), EngineError> {
         self.state.reset();
-        Ok(self.keep_state(at)?)
+        Ok(self.record_state(at)?)
     }
 
     /// Counts what was spent elsewhere on behalf of this session, such as by a sub-agent.
@@ -316,10 +312,10 @@ impl Conversation {
             return Ok(());
         }
         self.state.spend = self.state.spend.plus(spend);
-        Ok(self.keep_state(at)?)
+        Ok(self.record_state(at)?)
     }
 
-    /// What the host has going on.
+    /// State of the host.
     pub fn host(&self) -> &HostState {
         &self.host
     }
@@ -338,8 +334,12 @@ impl Conversation {
     ///
     /// # Errors
     /// [`EngineError::Log`]; then nothing has changed.
-    pub fn record_fragment(&mut self, fragment: RecordedFragment, stamp: Stamp) -> Result<(), EngineError> {
-        Ok(self.record(EntryKind::Fragment(fragment), stamp)?)
+    pub fn record_fragment(
+        &mut self,
+        fragment: RecordedFragment,
+        record_id: RecordId,
+    ) -> Result<(), EngineError> {
+        Ok(self.record(EntryKind::Fragment(fragment), record_id)?)
     }
 
     /// Writes what waits in memory because it could not be recorded, and makes sure that the log is where it was.
@@ -363,43 +363,44 @@ impl Conversation {
         self.log.replay().said()
     }
 
-    fn record(&mut self, kind: EntryKind, stamp: Stamp) -> Result<(), LogError> {
-        self.log.record(&Entry { id: stamp.id, at: Some(stamp.at), kind })
+    fn record(&mut self, kind: EntryKind, record_id: RecordId) -> Result<(), LogError> {
+        self.log.record(&Entry { id: record_id.id, at: Some(record_id.at), kind })
     }
 
-    /// Records the state for whoever goes on with the session.
-    fn keep_state(&mut self, at: Timestamp) -> Result<(), LogError> {
+    /// Records the state for the next process that goes on with the session.
+    fn record_state(&mut self, at: Timestamp) -> Result<(), LogError> {
         self.log.keep_state(&CompactionState::from(&self.state), Some(at))
     }
 
     /// Sentences of the user's that a model recognised as rules are rules from now on.
-    fn pin_quotes(&mut self, outcome: &Outcome, stamp: &Stamp) -> Result<(), LogError> {
-        let quotes = outcome.account.notes.iter().flat_map(|notes| &notes.quoted);
+    fn pin_quotes(&mut self, outcome: &PassOutcome, record_id: &RecordId) -> Result<(), LogError> {
+        let quotes = outcome.result.notes.iter().flat_map(|notes| &notes.quoted);
         for (nth, quote) in quotes.enumerate() {
             if self.tracker.pins_mut().add_quoted(&quote.text, quote.message).is_some() {
-                let stamp = Stamp { id: format!("{}-pin-{}", stamp.id, nth + 1), at: stamp.at };
+                let record_id =
+                    RecordId { id: format!("{}-pin-{}", record_id.id, nth + 1), at: record_id.at };
                 let text = quote.text.clone();
-                self.record(EntryKind::Pin(PinChange::Added { text }), stamp)?;
+                self.record(EntryKind::Pin(PinChange::Added { text }), record_id)?;
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, message: Message) {
+    fn observe(&mut self, message: Message) {
         self.tracker.observe(&message);
         self.gauge.observe(&message);
         self.transcript.apply(Change::Put(message));
     }
 
-    /// Shows what the log amounts to.
-    fn look_again(&mut self) {
+    /// Rebuilds the transcript from the log.
+    fn rebuild_transcript(&mut self) {
         self.transcript = self.log.replay().transcript();
         self.gauge = Gauge::new(self.estimator);
         self.transcript.messages().iter().for_each(|message| self.gauge.observe(message));
     }
 
-    /// Learns from everything that was said, compacted or not.
-    fn learn_again(&mut self) {
+    /// Rebuilds the tracker from everything that was said, compacted or not.
+    fn rebuild_tracker(&mut self) {
         let replay = self.log.replay();
         let mut tracker = match &replay.info().directory {
             Some(directory) => Tracker::in_directory(directory),

@@ -1,27 +1,26 @@
-//! The dependencies of a compaction: summariser, files, counter, hook, events, clock.
+//! Dependencies of a compaction that a host brings: summariser, files, counter, hook, events and clock.
 
 use std::time::Duration;
 
-use longhaul_compaction::Trigger;
-use longhaul_conversation::{Message, ModelError, SpendMeter, TokenCount};
+use longhaul_conversation::{Message, ModelError, SpendMeter, TokenCount, Trigger};
 
 use crate::summarise::{BoxFuture, Summariser};
 use crate::{Event, Files};
 
-/// The dependencies of a compaction, which the application brings.
+/// Dependencies of a compaction.
 #[derive(Clone, Copy)]
 pub struct CompactionDeps<'a> {
-    /// Writes snapshots.
+    /// The writer of drafts.
     pub summariser: &'a dyn Summariser,
-    /// Saves texts that are left out.
+    /// The place for texts that are left out.
     pub files: &'a dyn Files,
-    /// Counts exactly, where a setting asks for it.
+    /// The exact counter, where a setting asks for one.
     pub counter: Option<&'a dyn Counter>,
     /// The hook before a compaction.
     pub pre_compress: Option<&'a dyn PreCompress>,
-    /// Hears of what happens.
+    /// The receiver of events.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
-    /// Tells how much time has passed since some moment.
+    /// The time since some moment.
     pub clock: &'a (dyn Fn() -> Duration + Send + Sync),
 }
 
@@ -35,36 +34,8 @@ pub trait Counter: Send + Sync {
     ) -> BoxFuture<'a, Result<TokenCount, ModelError>>;
 }
 
-/// What is run before a compaction. It can neither prevent nor change it.
+/// The hook before a compaction. It can neither prevent nor change it.
 pub trait PreCompress: Send + Sync {
     /// Runs the hook to its end.
-    fn run(&self, trigger: CompressTrigger) -> BoxFuture<'_, ()>;
-}
-
-/// Who wants a compaction, in the words of hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CompressTrigger {
-    /// The user.
-    Manual,
-    /// The size of the request.
-    Auto,
-}
-
-impl CompressTrigger {
-    /// The word that hooks match.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Manual => "manual",
-            Self::Auto => "auto",
-        }
-    }
-}
-
-impl From<Trigger> for CompressTrigger {
-    fn from(trigger: Trigger) -> Self {
-        match trigger {
-            Trigger::Forced => Self::Manual,
-            Trigger::Automatic => Self::Auto,
-        }
-    }
+    fn run(&self, trigger: Trigger) -> BoxFuture<'_, ()>;
 }

@@ -1,4 +1,4 @@
-//! What can go wrong beside a compaction itself, which never fails.
+//! Errors of the engine beside a compaction itself, which never fails.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use longhaul_sessions::LogError;
 use longhaul_workspace::WorkspaceError;
 
-/// Why something could not be read or written.
+/// Error of something that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// What was learned about models cannot be read.
+    /// The calibration of models cannot be read.
     #[error("could not read what was learned about models in {path}")]
     Calibration {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
@@ -23,7 +23,7 @@ pub enum EngineError {
     Telemetry {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         #[source]
         cause: io::Error,
     },

@@ -1,4 +1,4 @@
-//! What happens during a compaction, told as it happens.
+//! Events of a compaction, as they happen.
 
 use std::time::Duration;
 
@@ -12,44 +12,44 @@ use crate::{Spend, SummariserKind};
 pub enum Event {
     /// The conversation is about to be shortened.
     Started {
-        /// Who wants it.
+        /// The cause.
         trigger: Trigger,
-        /// What the request takes.
+        /// Size of the request.
         before: TokenCount,
-        /// How many messages it has.
+        /// Number of messages.
         messages: usize,
     },
     /// It was decided how.
     Planned {
         /// The rung of the ladder.
         rung: &'static str,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// How many texts are to be moved to files.
+        /// Number of texts that are to be moved to files.
         files: usize,
     },
     /// Somebody begins to write the snapshot.
     Summarising {
-        /// Who.
+        /// The summariser.
         by: SummariserKind,
     },
     /// The model looked at its summary once more.
     Reviewed {
-        /// Whether the second one is used.
+        /// True if the second one is used.
         is_improved: bool,
     },
     /// The snapshot is written.
     Summarised {
         /// By whom.
         by: SummariserKind,
-        /// What it takes.
+        /// Size of the snapshot.
         tokens: TokenCount,
-        /// How long it took.
+        /// Duration.
         duration: Duration,
-        /// What it cost.
+        /// Cost.
         spend: Spend,
     },
-    /// What the snapshot covers was measured.
+    /// The coverage of the snapshot was measured.
     Verified {
         /// The weighted share of what later work may need that is still there.
         coverage: f64,
@@ -60,69 +60,69 @@ pub enum Event {
     },
     /// The given summariser did not do, and the offline one takes over.
     FellBack {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What was spent until then.
+        /// Spend until then.
         spend: Spend,
     },
     /// A text could not be moved to a file and stays where it is.
     NotSaved {
         /// The file.
         file: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Old outputs gave way to previews.
     Masked {
-        /// How many.
+        /// Number of outputs.
         outputs: usize,
-        /// What the request took.
+        /// Size of the request before.
         before: TokenCount,
-        /// What it takes now.
+        /// Size of the request now.
         after: TokenCount,
-        /// How long it took.
+        /// Duration.
         duration: Duration,
     },
     /// The conversation is shorter.
     Applied {
-        /// How it ended.
+        /// Status.
         status: Status,
-        /// What the request took.
+        /// Size of the request before.
         before: TokenCount,
-        /// What it takes now.
+        /// Size of the request now.
         after: TokenCount,
-        /// How many messages it has now.
+        /// Number of messages now.
         messages: usize,
-        /// How long it took.
+        /// Duration.
         duration: Duration,
-        /// What it cost.
+        /// Cost.
         spend: Spend,
-        /// What it kept.
+        /// The report.
         report: Box<Report>,
     },
     /// The conversation stays as it is although it should have been shortened.
     Refused {
-        /// How it ended.
+        /// Status.
         status: Status,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// How long it took.
+        /// Duration.
         duration: Duration,
-        /// What it cost.
+        /// Cost.
         spend: Spend,
     },
     /// Somebody stopped it; everything is as it was, but for what was spent.
     Cancelled {
-        /// How long it took.
+        /// Duration.
         duration: Duration,
-        /// What it cost until then.
+        /// Cost until then.
         spend: Spend,
     },
     /// A compaction was undone.
     Undone {
         /// Its id.
         compaction: String,
-        /// How many messages there are again.
+        /// Number of messages after it.
         messages: usize,
     },
 }

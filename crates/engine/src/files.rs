@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longhaul_compaction::{Compaction, FileToSave, Plan, Rung};
+use longhaul_compaction::FileToSave;
 use longhaul_workspace::{WorkspaceError, write_private_cache};
 
-/// Where texts are saved.
+/// The place where texts are saved.
 pub trait Files: Send + Sync {
     /// Saves a text under a name relative to the place; tells whether nothing was there before.
     fn save(&self, file: &str, text: &str) -> Result<bool, WorkspaceError>;
@@ -73,7 +73,7 @@ impl Files for Folder {
 pub(crate) struct Saved<'f> {
     files: &'f dyn Files,
     created: Vec<String>,
-    /// Why each file that could not be saved could not.
+    /// The reason for each file that could not be saved.
     pub(crate) failed: BTreeMap<String, String>,
 }
 
@@ -107,33 +107,6 @@ impl Drop for Saved<'_> {
 fn describe(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-}
-
-/// The plan without what could not be saved: it stays as it is and counts in full.
-pub(crate) fn without(mut plan: Plan, failed: &BTreeMap<String, String>) -> Plan {
-    match &mut plan.rung {
-        Rung::Mask(masks) => masks.retain(|mask| !failed.contains_key(&mask.file)),
-        Rung::Compact(compaction) | Rung::LastResort(compaction) => {
-            compaction.replacements.retain(|replacement| !failed.contains_key(&replacement.file));
-            compaction.shortenings.retain(|shortening| !failed.contains_key(&shortening.file));
-        }
-        Rung::Wait | Rung::Noop | Rung::DoesNotFit(_) => {}
-    }
-    plan
-}
-
-/// The plan with what could not be saved shortened all the same, without a pointer to a file.
-pub(crate) fn unsaved(mut plan: Plan, failed: &BTreeMap<String, String>) -> Plan {
-    if let Rung::Compact(compaction) | Rung::LastResort(compaction) = &mut plan.rung {
-        let Compaction { replacements, shortenings, .. } = compaction;
-        for replacement in replacements.iter_mut().filter(|own| failed.contains_key(&own.file)) {
-            *replacement = replacement.clone().unsaved();
-        }
-        for shortening in shortenings.iter_mut().filter(|own| failed.contains_key(&own.file)) {
-            *shortening = shortening.clone().unsaved();
-        }
-    }
-    plan
 }
 
 #[cfg(test)]

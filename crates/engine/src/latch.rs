@@ -4,7 +4,7 @@ use longhaul_compaction::{Status, Trigger};
 
 use crate::Caller;
 
-/// Whether the last summary that nobody asked for failed.
+/// Latch: set when the last summary that nobody asked for failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Latch {
     /// It did not.
@@ -14,9 +14,9 @@ pub enum Latch {
     Set,
 }
 
-/// What became of the model in a pass.
+/// Part of the model in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ModelPart {
+pub(crate) enum ModelPart {
     /// It was not asked, or its summary is the one that was used.
     Fine,
     /// Its summary failed, was empty or made the request larger.
@@ -29,7 +29,13 @@ pub enum ModelPart {
 /// - A failure of the model sets it, but not where a user forced the pass: a forced failure neither sets nor clears.
 /// - A sub-agent never forces, so each of its failures sets it.
 /// - Everything else leaves it as it was.
-pub fn next_latch(latch: Latch, caller: Caller, trigger: Trigger, status: Status, model: ModelPart) -> Latch {
+pub(crate) fn next_latch(
+    latch: Latch,
+    caller: Caller,
+    trigger: Trigger,
+    status: Status,
+    model: ModelPart,
+) -> Latch {
     let is_forced = trigger == Trigger::Forced && caller == Caller::Interactive;
     let has_failed = model == ModelPart::Failed || status == Status::FailedInflated;
     match status {

@@ -1,8 +1,8 @@
-//! Carries out what `longhaul-context` plans: compactions that are summarised, verified, bounded and cancelled safely.
+//! Carries out what `longhaul-compaction` plans: compactions that are summarised, verified, bounded and cancelled safely.
 //!
-//! [`compact`] takes a conversation as it is and gives back an [`Outcome`]: the new messages, if any, a report, and the
+//! [`compact`] takes a conversation as it is and gives back a [`PassOutcome`]: the new messages, if any, a report, and the
 //! [`State`] from now on. Nothing that a summariser does fails a turn: [`Offline`] finishes what [`ByModel`] cannot, a
-//! breaker and spend caps bound what models are asked, and whoever cancels finds everything as it was.
+//! breaker and spend caps bound what models are asked, and a pass that is cancelled leaves everything as it was.
 //!
 //! A [`Conversation`] is a session on disk with everything that compactions need: it records each one before the
 //! transcript in memory changes, and undoes it.
@@ -10,9 +10,9 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use longhaul_compaction::{PlanOptions, Status, Tracker};
+//! use longhaul_compaction::{Input, PlanOptions, Status, Tracker, prepare};
 //! use longhaul_conversation::{Message, Part, Role, ScriptedModel, ScriptedReply, TokenCount};
-//! use longhaul_engine::{ByModel, Folder, HostState, CompactionDeps, Settings, State, Subject, compact};
+//! use longhaul_engine::{ByModel, CompactionDeps, Folder, Settings, State, compact};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -40,10 +40,11 @@
 //!     clock: &|| Duration::ZERO,
 //! };
 //!
-//! let (host, options) = (HostState::default(), PlanOptions::new(TokenCount(8_000)));
-//! let subject = Subject { messages: &messages, tracker: &tracker, host: &host, options: &options };
+//! let options = PlanOptions::new(TokenCount(8_000));
+//! let prepared = prepare(&messages, options.empty);
+//! let input = Input::new(&tracker, &prepared, &options);
 //! let cancel = CancellationToken::new();
-//! let outcome = compact(subject, &Settings::default(), &State::default(), &deps, &cancel).await;
+//! let outcome = compact(&input, &Settings::default(), &State::default(), &deps, &cancel).await;
 //! assert_eq!(outcome.result.status, Status::Compressed);
 //! assert_eq!(outcome.result.report.summariser, "model");
 //! let snapshot = outcome.result.snapshot.unwrap().render();
@@ -59,7 +60,6 @@ mod deps;
 mod error;
 mod event;
 mod files;
-mod host;
 mod latch;
 mod outcome;
 mod settings;
@@ -70,19 +70,17 @@ mod telemetry;
 #[cfg(test)]
 mod trials;
 
-pub use breaker::{Writer, choose_writer};
 pub use calibration::{CalibrationFile, observe_request};
-pub use compact::{Subject, compact};
-pub use conversation::{Conversation, Stamp};
-pub use deps::{CompactionDeps, CompressTrigger, Counter, PreCompress};
+pub use compact::compact;
+pub use conversation::{Conversation, RecordId};
+pub use deps::{CompactionDeps, Counter, PreCompress};
 pub use error::EngineError;
 pub use event::Event;
 pub use files::{Files, Folder};
-pub use host::{HostJob, HostState};
-pub use latch::{Latch, ModelPart, next_latch};
-pub use outcome::{Account, NotSaved, Outcome, ShortenedOutput};
+pub use latch::Latch;
+pub use outcome::{Account, NotSaved, PassOutcome, ShortenedOutput};
 pub use settings::{Caller, Counting, Fallback, PreCompressWhen, Settings, Verify};
 pub use spend::{Prices, Spend, SpendCaps};
 pub use state::{State, Wait};
-pub use summarise::{BoxFuture, ByModel, Fault, Offline, Summariser, SummariserKind, Summary, Task};
+pub use summarise::{BoxFuture, ByModel, Offline, Summariser, SummariserKind, SummaryError, SummaryTask};
 pub use telemetry::{append_telemetry, telemetry_records};

@@ -1,42 +1,39 @@
-//! What became of a conversation, and the account that a front end shows.
+//! The outcome of a pass, and the account of it that a front end shows.
 
-use longhaul_compaction::{SummaryNotes, Trigger};
-use longhaul_conversation::Message;
+use longhaul_conversation::{Message, Trigger};
 use serde::Serialize;
 
 use crate::{Spend, State};
 
-/// What became of a conversation.
+/// Outcome of a pass.
 ///
-/// Nothing has changed yet but files: whoever owns the conversation records the result, then takes over messages and state.
+/// Nothing has changed yet but files: the owner of the conversation records the result, then takes over messages and state.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct PassOutcome {
     /// The new messages, if any, with the report that every front end renders.
     pub result: longhaul_compaction::Outcome,
     /// The state from now on.
     pub state: State,
-    /// How it came about.
+    /// The account of the pass.
     pub account: Account,
 }
 
-/// How a pass came about, beside what the report says.
+/// Account of a pass, beside what the report says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Account {
-    /// Who wanted it.
+    /// The cause of the pass.
     pub trigger: Trigger,
     /// The model whose summary was used.
     pub model: Option<String>,
-    /// Why the given summariser was not used or did not do.
+    /// The reason why the given summariser was not used or did not do.
     pub fell_back: Option<String>,
-    /// What this pass spent.
+    /// Spend of this pass.
     pub spend: Spend,
-    /// What became of a model's lines.
-    pub notes: Option<SummaryNotes>,
     /// The outputs that were shortened.
     pub shortened: Vec<ShortenedOutput>,
     /// Texts that could not be saved.
     pub not_saved: Vec<NotSaved>,
-    /// Whether sizes were counted by the provider.
+    /// True if sizes were counted by the provider.
     pub is_exact: bool,
 }
 
@@ -58,11 +55,11 @@ pub struct ShortenedOutput {
 pub struct NotSaved {
     /// The file.
     pub file: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-impl Outcome {
+impl PassOutcome {
     /// The new messages; none if the conversation stays as it is.
     pub fn messages(&self) -> Option<&[Message]> {
         self.result.messages.as_deref()

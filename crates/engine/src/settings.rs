@@ -1,31 +1,31 @@
-//! How compactions are carried out.
+//! Settings of compactions.
 
 use longhaul_compaction::Repairing;
 
 use crate::SpendCaps;
 
-/// How compactions are carried out, whatever the conversation.
+/// Settings of compactions, whatever the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Who asks for compactions.
+    /// The caller of compactions.
     pub caller: Caller,
-    /// What happens where a model's summary is of no use.
+    /// Fallback where a model's summary is of no use.
     pub fallback: Fallback,
-    /// How a model's summary is checked.
+    /// Verification of a model's summary.
     pub verify: Verify,
-    /// What sizes are measured with.
+    /// Measure of sizes.
     pub counting: Counting,
-    /// What a session may spend on compactions.
+    /// Caps on what a session may spend on compactions.
     pub caps: SpendCaps,
     /// After so many failures in a row no model is asked any more.
     pub failure_limit: u32,
     /// After a pass, the next automatic one waits until the request has grown by this share of the window.
     pub growth: f64,
-    /// When the hook before a compaction runs.
+    /// Occasion of the hook before a compaction.
     pub pre_compress: PreCompressWhen,
 }
 
-/// Who asks for compactions.
+/// The caller of compactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Caller {
     /// The main conversation, in front of a person or headless.
@@ -35,7 +35,7 @@ pub enum Caller {
     Agent,
 }
 
-/// What happens where a model's summary fails, says nothing or makes the request larger.
+/// Fallback where a model's summary fails, says nothing or makes the request larger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Fallback {
     /// The offline summariser finishes the pass.
@@ -45,12 +45,12 @@ pub enum Fallback {
     Off,
 }
 
-/// How a model's summary is checked.
+/// Verification of a model's summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Verify {
     /// Not at all.
     Off,
-    /// What it covers is measured, and lines are added that hold what is missing.
+    /// Coverage is measured, and lines are added that hold what is missing.
     #[default]
     Coverage,
     /// The model is asked to review it.
@@ -59,7 +59,7 @@ pub enum Verify {
     Both,
 }
 
-/// What sizes are measured with.
+/// Measure of sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Counting {
     /// The estimator that plans are made with.
@@ -69,7 +69,7 @@ pub enum Counting {
     Exact,
 }
 
-/// When the hook before a compaction runs.
+/// Occasion of the hook before a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PreCompressWhen {
     /// On every turn, before it is known whether anything is due.
@@ -113,12 +113,12 @@ impl Verify {
         Self::ALL.into_iter().find(|verify| verify.as_str() == word)
     }
 
-    /// Whether the model reviews its summary.
+    /// Tells whether the model reviews its summary.
     pub fn asks_model(self) -> bool {
         matches!(self, Self::Model | Self::Both)
     }
 
-    /// Whether lines are added for what is missing.
+    /// Tells whether lines are added for what is missing.
     pub fn repairing(self) -> Repairing {
         match self {
             Self::Coverage | Self::Both => Repairing::Missing,

@@ -1,9 +1,9 @@
-//! What compactions cost in tokens and money, and how much they may.
+//! Spend of compactions in tokens and money, and its caps.
 
 use longhaul_conversation::{Consumption, TokenCount};
 use serde::Serialize;
 
-/// What was spent on asking models for summaries.
+/// Spend on summaries by models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spend {
     /// The requests that were sent, retries included.
@@ -12,11 +12,11 @@ pub struct Spend {
     pub tokens: TokenCount,
     /// Those of them that are estimated, because the provider did not report them.
     pub estimated: TokenCount,
-    /// What they cost, where prices are known, in the currency of the prices.
+    /// Their cost, where prices are known, in the currency of the prices.
     pub money: f64,
 }
 
-/// What a model costs, for a million tokens each.
+/// Prices of a model, for a million tokens each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     /// Tokens of the request.
@@ -29,7 +29,7 @@ pub struct Prices {
     pub output: f64,
 }
 
-/// What may be spent in one session.
+/// Caps on what may be spent in one session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpendCaps {
     /// In tokens.
@@ -39,7 +39,7 @@ pub struct SpendCaps {
 }
 
 impl Spend {
-    /// What was consumed, with what it costs.
+    /// Spend for what was consumed.
     pub fn of(consumed: &Consumption, prices: Option<&Prices>) -> Self {
         let (input, output) = (consumed.input(), consumed.output());
         let usage = consumed.usage.unwrap_or_default();
@@ -72,7 +72,7 @@ impl Prices {
 }
 
 impl SpendCaps {
-    /// What is left of them.
+    /// Caps that are left after some spend.
     #[must_use]
     pub fn less(self, spent: Spend) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl SpendCaps {
         }
     }
 
-    /// Why nothing may be spent any more.
+    /// The reason why nothing may be spent any more.
     pub fn why_spent(&self, spent: Spend) -> Option<String> {
         if let Some(cap) = self.tokens.filter(|cap| spent.tokens >= *cap) {
             return Some(format!("this session has spent its {cap} tokens for summaries"));
@@ -90,7 +90,7 @@ impl SpendCaps {
         Some(format!("this session has spent the {cap:.2} that summaries may cost"))
     }
 
-    /// Whether a call of this size can be paid. What it costs is known only where prices are.
+    /// Tells whether a call of this size can be paid. What it costs is known only where prices are.
     pub(crate) fn allow(&self, input: TokenCount, output: TokenCount, prices: Option<&Prices>) -> bool {
         let money = prices.map(|prices| prices.of(input, TokenCount::ZERO, TokenCount::ZERO, output));
         self.tokens.is_none_or(|left| input + output <= left)

@@ -1,4 +1,4 @@
-//! What a session remembers of its compactions, to bound the next ones.
+//! State of a session's compactions, which bounds the next ones.
 
 use longhaul_compaction::{Rung, Status, Trigger};
 use longhaul_conversation::TokenCount;
@@ -6,22 +6,22 @@ use longhaul_conversation::TokenCount;
 use crate::latch::{ModelPart, next_latch};
 use crate::{Latch, Settings, Spend};
 
-/// What a session remembers of its compactions. A plain value: whoever owns the session keeps it, shows it, resets it.
+/// State of a session's compactions. A plain value: the owner of the session keeps it, shows it, resets it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Whether the last summary that nobody asked for failed.
+    /// True if the last summary that nobody asked for failed.
     pub latch: Latch,
-    /// How many passes failed in a row.
+    /// Number of passes that failed in a row.
     pub failures: u32,
-    /// How many passes got as far as a summary.
+    /// Number of passes that got as far as a summary.
     pub attempts: u64,
-    /// What models were paid for summaries.
+    /// Spend on summaries by models.
     pub spend: Spend,
-    /// What the next automatic pass waits for.
+    /// Condition that the next automatic pass waits for.
     pub wait: Wait,
 }
 
-/// What the next automatic pass waits for.
+/// Condition that the next automatic pass waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wait {
     /// For nothing but the threshold.
@@ -29,7 +29,7 @@ pub enum Wait {
     Nothing,
     /// For the request to grow by a share of the window.
     Growth {
-        /// What the request took after the last pass.
+        /// Size of the request after the last pass.
         since: TokenCount,
     },
     /// For the request not to fit any more: the user undid the last pass.
@@ -41,12 +41,12 @@ pub enum Wait {
 pub(crate) struct PassEnd {
     pub(crate) status: Status,
     pub(crate) trigger: Trigger,
-    /// Whether it got as far as a summary.
+    /// True if it got as far as a summary.
     pub(crate) has_summarised: bool,
     pub(crate) model: ModelPart,
-    /// Whether the summary that was used is a model's.
+    /// True if the summary that was used is a model's.
     pub(crate) is_by_model: bool,
-    /// Whether less was gained than makes a pass worth it, or what was to be counted could not be.
+    /// True if less was gained than makes a pass worth it, or what was to be counted could not be.
     pub(crate) is_vain: bool,
     pub(crate) after: TokenCount,
     pub(crate) spend: Spend,
@@ -64,12 +64,12 @@ impl State {
         Self { wait: Wait::Overflow, ..self.clone() }
     }
 
-    /// Whether models may still be asked for summaries.
+    /// Tells whether models may still be asked for summaries.
     pub fn is_broken(&self, settings: &Settings) -> bool {
         self.failures >= settings.failure_limit
     }
 
-    /// Why a pass that nobody asked for has to wait, in words. One without which the request would not fit never waits.
+    /// Reason for an automatic pass to wait, in words. One without which the request would not fit never waits.
     pub fn why_wait(
         &self,
         rung: &Rung,

@@ -9,11 +9,11 @@ use longhaul_conversation::Timestamp;
 use longhaul_workspace::create_private_folder;
 use serde_json::{Value, json};
 
-use crate::{EngineError, Outcome};
+use crate::{EngineError, PassOutcome};
 
 /// The records of a pass: one for a compaction that was tried, one for each output that was shortened.
-pub fn telemetry_records(outcome: &Outcome, at: Timestamp) -> Vec<Value> {
-    let Outcome { result, account, .. } = outcome;
+pub fn telemetry_records(outcome: &PassOutcome, at: Timestamp) -> Vec<Value> {
+    let PassOutcome { result, account, .. } = outcome;
     let is_tried = matches!(
         result.status,
         Status::Compressed | Status::LastResort | Status::FailedInflated | Status::FailedEmptySummary

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
-use longhaul_compaction::{PlanOptions, Tracker, Trigger};
+use longhaul_compaction::{HostState, Input, PlanOptions, Tracker, Trigger, prepare};
 use longhaul_conversation::{
     Message, Model, ModelError, ModelStream, Ordinal, Part, Request, ResponseEvent, Role, ScriptedModel,
     ScriptedReply, SpendMeter, TokenCount, ToolCall, ToolResult,
@@ -19,10 +19,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::summarise::{BoxFuture, ByModel, Offline, Summariser};
-use crate::{
-    CompactionDeps, CompressTrigger, Counter, Event, Files, HostState, Outcome, PreCompress, Settings, State,
-    Subject, compact,
-};
+use crate::{CompactionDeps, Counter, Event, Files, PassOutcome, PreCompress, Settings, State, compact};
 
 /// A conversation, and everything around it that a pass needs.
 pub(crate) struct Trial {
@@ -135,11 +132,11 @@ impl Trial {
         tracker
     }
 
-    pub(crate) fn run(&self, summariser: &dyn Summariser) -> Outcome {
+    pub(crate) fn run(&self, summariser: &dyn Summariser) -> PassOutcome {
         self.run_with(summariser, None, None)
     }
 
-    pub(crate) fn run_offline(&self) -> Outcome {
+    pub(crate) fn run_offline(&self) -> PassOutcome {
         self.run(&Offline)
     }
 
@@ -148,7 +145,7 @@ impl Trial {
         summariser: &dyn Summariser,
         counter: Option<&dyn Counter>,
         hook: Option<&dyn PreCompress>,
-    ) -> Outcome {
+    ) -> PassOutcome {
         let tracker = self.tracker();
         let asked = AtomicU32::new(0);
         let deps = CompactionDeps {
@@ -159,20 +156,20 @@ impl Trial {
             events: &|event| self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event),
             clock: &|| (self.clock)(asked.fetch_add(1, Ordering::Relaxed)),
         };
-        let subject =
-            Subject { messages: &self.messages, tracker: &tracker, host: &self.host, options: &self.options };
-        block_on(compact(subject, &self.settings, &self.state, &deps, &self.cancel))
+        let prepared = prepare(&self.messages, self.options.empty);
+        let input = Input { host: &self.host, ..Input::new(&tracker, &prepared, &self.options) };
+        block_on(compact(&input, &self.settings, &self.state, &deps, &self.cancel))
     }
 
     /// Runs a pass and takes its result over, as an owner would.
-    pub(crate) fn advance(&mut self, summariser: &dyn Summariser) -> Outcome {
+    pub(crate) fn advance(&mut self, summariser: &dyn Summariser) -> PassOutcome {
         let outcome = self.run(summariser);
         self.state = outcome.state.clone();
         outcome
     }
 
     /// The names of the events so far.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn event_names(&self) -> String {
         let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let names = events.iter().map(|event| {
             let text = format!("{event:?}");
@@ -229,12 +226,12 @@ impl<F: Fn(&[Message]) -> Result<TokenCount, ModelError> + Send + Sync> Counter 
     }
 }
 
-/// A hook that only remembers.
+/// A hook that only records its triggers.
 #[derive(Default)]
-pub(crate) struct Heard(pub(crate) Mutex<Vec<CompressTrigger>>);
+pub(crate) struct RecordingHook(pub(crate) Mutex<Vec<Trigger>>);
 
-impl PreCompress for Heard {
-    fn run(&self, trigger: CompressTrigger) -> BoxFuture<'_, ()> {
+impl PreCompress for RecordingHook {
+    fn run(&self, trigger: Trigger) -> BoxFuture<'_, ()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(trigger);
         Box::pin(async {})
     }
@@ -287,7 +284,7 @@ impl Counter for Trip {
 }
 
 impl PreCompress for Trip {
-    fn run(&self, _: CompressTrigger) -> BoxFuture<'_, ()> {
+    fn run(&self, _: Trigger) -> BoxFuture<'_, ()> {
         Box::pin(self.wait())
     }
 }

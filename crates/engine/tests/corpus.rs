@@ -3,11 +3,9 @@
 use std::fs::File;
 use std::time::Duration;
 
-use longhaul_compaction::{PlanOptions, Status, Tracker, Trigger, continue_numbering};
+use longhaul_compaction::{Input, PlanOptions, Status, Tracker, Trigger, continue_numbering, prepare};
 use longhaul_conversation::{Message, Ordinal, ScriptedModel, ScriptedReply, TokenCount, find_faults};
-use longhaul_engine::{
-    ByModel, CompactionDeps, Folder, HostState, Outcome, Settings, State, Subject, Summariser, compact,
-};
+use longhaul_engine::{ByModel, CompactionDeps, Folder, PassOutcome, Settings, State, Summariser, compact};
 use longhaul_formats::read_session;
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +33,7 @@ fn sessions() -> Vec<(String, Vec<Message>)> {
     found
 }
 
-fn run(messages: &[Message], window: u64, summariser: &dyn Summariser) -> (Outcome, bool) {
+fn run(messages: &[Message], window: u64, summariser: &dyn Summariser) -> (PassOutcome, bool) {
     let mut tracker = Tracker::default();
     messages.iter().for_each(|message| tracker.observe(message));
     let folder = tempfile::tempdir().expect("a folder");
@@ -48,10 +46,11 @@ fn run(messages: &[Message], window: u64, summariser: &dyn Summariser) -> (Outco
         clock: &|| Duration::ZERO,
     };
     let options = PlanOptions { trigger: Trigger::Forced, ..PlanOptions::new(TokenCount(window)) };
-    let subject = Subject { messages, tracker: &tracker, host: &HostState::default(), options: &options };
+    let prepared = prepare(messages, options.empty);
+    let input = Input::new(&tracker, &prepared, &options);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let (settings, state, cancel) = (Settings::default(), State::default(), CancellationToken::new());
-    let outcome = runtime.block_on(compact(subject, &settings, &state, &deps, &cancel));
+    let outcome = runtime.block_on(compact(&input, &settings, &state, &deps, &cancel));
     // Every file that the new messages name is there.
     let files = outcome.result.files.iter().all(|file| folder.path().join(&file.file).exists());
     (outcome, files)

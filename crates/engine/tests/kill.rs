@@ -8,7 +8,7 @@ use std::time::Duration;
 use longhaul_compaction::{PlanOptions, Trigger};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount, ToolCall, ToolResult, find_faults};
-use longhaul_engine::{CompactionDeps, Conversation, Folder, Offline, Settings, Stamp};
+use longhaul_engine::{CompactionDeps, Conversation, Folder, Offline, RecordId, Settings};
 use longhaul_formats::{RewriteState, response_id};
 use longhaul_sessions::{NewSession, SessionKind};
 use tokio_util::sync::CancellationToken;
@@ -58,7 +58,7 @@ fn writer() {
     let mut conversation =
         Conversation::create(&folder, &new_session(), Estimator::default()).expect("a session");
     let files = Folder::new(folder.join("files"));
-    let means = CompactionDeps {
+    let deps = CompactionDeps {
         summariser: &Offline,
         files: &files,
         counter: None,
@@ -75,8 +75,8 @@ fn writer() {
             tell(format!("append {}", message.id));
         }
         if nth % 6 == 5 {
-            let stamp = Stamp { id: format!("compaction-{nth}"), at: Timestamp::from_millis(2_000) };
-            let pass = conversation.compact(&options, &settings, &means, stamp, &cancel);
+            let stamp = RecordId { id: format!("compaction-{nth}"), at: Timestamp::from_millis(2_000) };
+            let pass = conversation.compact(&options, &settings, &deps, stamp, &cancel);
             let outcome = runtime.block_on(pass).expect("it can be recorded");
             assert!(outcome.result.status.is_change(), "{}", outcome.result.reason);
             tell(format!("compact compaction-{nth}"));

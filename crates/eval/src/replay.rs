@@ -49,7 +49,7 @@ pub(crate) fn chain(messages: &[Message], count: usize) -> Vec<CompactionStep> {
 
 /// The start of the kept tail, the same for every method. A method that wants a longer tail pays for it.
 pub(crate) fn tail_start(messages: &[Message]) -> usize {
-    plan_cut(messages, &CutSettings { least_tail: TokenCount::ZERO, ..CutSettings::default() }).tail_from
+    plan_cut(messages, &CutSettings { min_tail: TokenCount::ZERO, ..CutSettings::default() }).tail_from
 }
 
 /// The boundaries between messages that separate no call from its result; the end is one, the start is not.

@@ -222,7 +222,7 @@ impl Hooks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{HookCompressTrigger, ToolUse};
+    use crate::event::ToolUse;
     use serde_json::json;
 
     fn read(hooks: &Value, scope: HookScope) -> Vec<Hook> {
@@ -303,7 +303,8 @@ mod tests {
 
     #[track_caller]
     fn check_plan(hooks: &Hooks, is_trusted: bool, expected: &[&str]) {
-        let plan = hooks.plan(&HookEvent::PreCompress { trigger: HookCompressTrigger::Auto }, is_trusted);
+        let plan = hooks
+            .plan(&HookEvent::PreCompress { trigger: longhaul_conversation::Trigger::Automatic }, is_trusted);
         let commands: Vec<_> = plan.hooks.iter().map(|hook| hook.command.as_str()).collect();
         assert_eq!(commands, expected);
     }

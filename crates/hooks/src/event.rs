@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use longhaul_conversation::Timestamp;
+use longhaul_conversation::{Timestamp, Trigger};
 use serde_json::{Map, Value, json};
 
 /// The name of a hook event.
@@ -155,7 +155,7 @@ pub enum HookEvent {
     /// A compaction may be about to happen.
     PreCompress {
         /// The trigger.
-        trigger: HookCompressTrigger,
+        trigger: Trigger,
     },
     /// The user is about to be notified.
     Notification {
@@ -229,21 +229,11 @@ impl EndReason {
     }
 }
 
-/// The trigger of a compaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookCompressTrigger {
-    /// The user asked for it.
-    Manual,
-    /// Automatic.
-    Auto,
-}
-
-impl HookCompressTrigger {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Manual => "manual",
-            Self::Auto => "auto",
-        }
+/// The word for the cause of a compaction that hooks match.
+fn trigger_word(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Forced => "manual",
+        Trigger::Automatic => "auto",
     }
 }
 
@@ -284,7 +274,7 @@ impl HookEvent {
             Self::SessionStart { source } => Some(source.as_str()),
             Self::SessionEnd { reason } => Some(reason.as_str()),
             Self::BeforeTool { call } | Self::AfterTool { call, .. } => Some(&call.tool_name),
-            Self::PreCompress { trigger } => Some(trigger.as_str()),
+            Self::PreCompress { trigger } => Some(trigger_word(*trigger)),
             _ => None,
         }
     }
@@ -324,7 +314,7 @@ impl HookEvent {
                 fields["tool_response"] = tool_response.clone();
                 fields
             }
-            Self::PreCompress { trigger } => json!({"trigger": trigger.as_str()}),
+            Self::PreCompress { trigger } => json!({"trigger": trigger_word(*trigger)}),
             Self::Notification { notification_type, message, details } => {
                 json!({"notification_type": notification_type, "message": message, "details": details})
             }
@@ -387,8 +377,7 @@ mod tests {
         ] {
             check(&HookEvent::SessionEnd { reason }, Some(name), json!({"reason": name}));
         }
-        for (trigger, name) in [(HookCompressTrigger::Manual, "manual"), (HookCompressTrigger::Auto, "auto")]
-        {
+        for (trigger, name) in [(Trigger::Forced, "manual"), (Trigger::Automatic, "auto")] {
             check(&HookEvent::PreCompress { trigger }, Some(name), json!({"trigger": name}));
         }
         check(&HookEvent::BeforeAgent { prompt: "p".into() }, None, json!({"prompt": "p"}));

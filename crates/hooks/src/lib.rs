@@ -68,7 +68,7 @@ pub use announce::note_new_hooks;
 pub use command::HookEnvironment;
 pub use config::{Hook, HookPlan, HookScope, HookSettings, Hooks, parse_hooks};
 pub use error::HookError;
-pub use event::{EndReason, EventName, HookCompressTrigger, HookContext, HookEvent, SessionSource, ToolUse};
+pub use event::{EndReason, EventName, HookContext, HookEvent, SessionSource, ToolUse};
 pub use matcher::HookMatcher;
 pub use outcome::{HookOutcome, HookRun, HookToolChoice, TailCall, describe_changes, render_context};
 pub use output::{HookDecision, HookExit, HookOutput, parse_output};

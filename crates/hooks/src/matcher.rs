@@ -46,7 +46,7 @@ impl HookMatcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{HookCompressTrigger, SessionSource, ToolUse};
+    use crate::event::{SessionSource, ToolUse};
 
     #[track_caller]
     fn check_tool(matcher: &str, tool: &str, expected: bool) {
@@ -81,7 +81,7 @@ mod tests {
         let check = |matcher: &str, event: &HookEvent, expected: bool| {
             assert_eq!(HookMatcher::parse(matcher).matches(event), expected, "{matcher}");
         };
-        let manual = HookEvent::PreCompress { trigger: HookCompressTrigger::Manual };
+        let manual = HookEvent::PreCompress { trigger: longhaul_conversation::Trigger::Forced };
         check("manual", &manual, true);
         check("man.*", &manual, false);
         check("auto", &manual, false);

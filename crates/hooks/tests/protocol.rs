@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use longhaul_conversation::Timestamp;
 use longhaul_hooks::{
-    Hook, HookCompressTrigger, HookContext, HookEnvironment, HookEvent, HookExit, HookOutcome, HookScope,
-    HookSettings, Hooks, ToolUse, parse_hooks, run_hooks,
+    Hook, HookContext, HookEnvironment, HookEvent, HookExit, HookOutcome, HookScope, HookSettings, Hooks,
+    ToolUse, parse_hooks, run_hooks,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -392,7 +392,7 @@ async fn the_recipe_in_the_documentation_works() {
     fs::write(project.path(".gemini/hooks/show-facts.sh"), show).expect("written");
 
     let (prompt, compaction) =
-        (prompt("go on"), HookEvent::PreCompress { trigger: HookCompressTrigger::Auto });
+        (prompt("go on"), HookEvent::PreCompress { trigger: longhaul_conversation::Trigger::Automatic });
     let submit = || project.run(&recipe["hooks"], &prompt);
     let compress = || project.run(&recipe["hooks"], &compaction);
     assert_eq!(submit().await.context(), None);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use longhaul_agent::{Approval, ApprovalRequest, Event, UserQuestion};
 use longhaul_conversation::MessageId;
-use longhaul_engine::Outcome;
+use longhaul_engine::PassOutcome;
 use longhaul_policy::ApprovalMode;
 
 use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
@@ -131,7 +131,7 @@ pub(crate) enum DriverMessage {
     /// A notice to the user.
     Notice(Notice),
     /// The outcome of a compaction that the user requested.
-    Compacted(Box<Outcome>),
+    Compacted(Box<PassOutcome>),
     /// The output of a shell command that the user typed.
     CommandOutput { command: String, output: String },
     /// Sessions to choose from.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use longhaul_compaction::HostJob;
 use longhaul_conversation::CallId;
-use longhaul_engine::HostJob;
 use longhaul_tools::BoxFuture;
 use tokio_util::sync::CancellationToken;
 

@@ -3,8 +3,9 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use longhaul_compaction::HostJob;
 use longhaul_conversation::{CallId, Origin, Part, Role};
-use longhaul_engine::{HostJob, Spend};
+use longhaul_engine::Spend;
 use longhaul_policy::Rule;
 use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_tools::{ALIASES, BoxFuture, ToolAnswer, ToolDisplay, ToolOutcome};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longhaul_compaction::{PlanOptions, Status, Trigger};
-use longhaul_engine::{BoxFuture, CompactionDeps, CompressTrigger, Outcome, PreCompress, telemetry_records};
+use longhaul_engine::{BoxFuture, CompactionDeps, PassOutcome, PreCompress, telemetry_records};
 use longhaul_hooks::EventName;
 use tokio_util::sync::CancellationToken;
 
@@ -69,7 +69,7 @@ pub(crate) async fn compact_on_request(
     focus: Option<String>,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Result<Outcome, AgentError> {
+) -> Result<PassOutcome, AgentError> {
     session.record_host_state(turn.jobs(), deps)?;
     let options = PlanOptions { focus, ..options_now(session, turn, Trigger::Forced) };
     compact(session, turn, options, deps, cancel).await
@@ -82,7 +82,7 @@ pub(super) async fn compact(
     options: PlanOptions,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Result<Outcome, AgentError> {
+) -> Result<PassOutcome, AgentError> {
     let hook = PreCompressHook { runner: session.hook_runner(deps), cancel };
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();
@@ -116,7 +116,12 @@ async fn compact_if_due(
 }
 
 /// Puts instructions back that a compaction left out, and reports what came of it.
-fn finish_compaction(session: &mut AgentSession, turn: &TurnState, outcome: &Outcome, deps: &AgentDeps<'_>) {
+fn finish_compaction(
+    session: &mut AgentSession,
+    turn: &TurnState,
+    outcome: &PassOutcome,
+    deps: &AgentDeps<'_>,
+) {
     if outcome.messages().is_some() {
         // The provider counted another request than the one that will be sent.
         session.forget_latest_request();
@@ -142,12 +147,8 @@ struct PreCompressHook<'a> {
 }
 
 impl PreCompress for PreCompressHook<'_> {
-    fn run(&self, trigger: CompressTrigger) -> BoxFuture<'_, ()> {
+    fn run(&self, trigger: Trigger) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let trigger = match trigger {
-                CompressTrigger::Manual => longhaul_hooks::HookCompressTrigger::Manual,
-                CompressTrigger::Auto => longhaul_hooks::HookCompressTrigger::Auto,
-            };
             if let Some(runner) = &self.runner {
                 runner.run(longhaul_hooks::HookEvent::PreCompress { trigger }, self.cancel).await;
             }

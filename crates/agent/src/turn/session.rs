@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use longhaul_compaction::{HostJob, HostState};
 use longhaul_conversation::{Message, TokenCount};
-use longhaul_engine::{Conversation, HostJob, HostState, Spend};
+use longhaul_engine::{Conversation, Spend};
 use longhaul_hooks::{EventName, HookEvent, HookOutcome};
 use longhaul_policy::Rule;
 use longhaul_sessions::Log;

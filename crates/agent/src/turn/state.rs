@@ -1,7 +1,7 @@
 //! The state of one turn: counters, the tools it declared, the chosen model, what runs, and how it is about to end.
 
+use longhaul_compaction::HostJob;
 use longhaul_compaction::LoopDetector;
-use longhaul_engine::HostJob;
 
 use super::loop_check::JudgeSchedule;
 use super::routing::ChosenRoute;

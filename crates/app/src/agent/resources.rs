@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{Agent, AgentDeps, SessionMemory};
-use longhaul_engine::{CalibrationFile, Folder, HostJob};
+use longhaul_compaction::HostJob;
+use longhaul_engine::{CalibrationFile, Folder};
 use longhaul_workspace::Home;
 
 use super::compose::{agent_settings, budget, estimator, snapshots, surroundings};

@@ -69,7 +69,7 @@ mod tests {
             let places = Places { folders: vec![WorkFolder { path, is_trusted }], ..Places::default() };
             match (super::folder(Path::new(named), &places), expected) {
                 (Ok(FactScope::Folder(found)), Ok(expected)) => {
-                    assert!(found.ends_with(expected), "{found:?}")
+                    assert!(found.ends_with(expected), "{found:?}");
                 }
                 (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
                 (found, _) => panic!("{named}: {found:?}"),

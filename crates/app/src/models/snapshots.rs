@@ -1,7 +1,10 @@
 //! The model that writes snapshots.
 
+use longhaul_compaction::Draft;
 use longhaul_conversation::Consumption;
-use longhaul_engine::{BoxFuture, ByModel, Fault, Offline, Spend, Summariser, SummariserKind, Summary, Task};
+use longhaul_engine::{
+    BoxFuture, ByModel, Offline, Spend, Summariser, SummariserKind, SummaryError, SummaryTask,
+};
 use longhaul_providers::{Prices, Rates, compressor_for};
 use longhaul_wire::WireFormat;
 
@@ -54,7 +57,7 @@ impl Summariser for SnapshotWriter {
         self.0.as_ref().map(|chosen| chosen.name.as_str())
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
+    fn summarise<'a>(&'a self, task: &'a SummaryTask<'a>) -> BoxFuture<'a, Result<Draft, SummaryError>> {
         match &self.0 {
             Some(chosen) => Box::pin(async move { priced(chosen).summarise(task).await }),
             None => Offline.summarise(task),

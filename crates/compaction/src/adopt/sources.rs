@@ -12,7 +12,7 @@ use longhaul_text::{Subject, split_units};
 use super::Quote;
 use crate::tracker::Tracker;
 
-/// What was said before a tail, by what it names.
+/// Messages before a tail, by what they name.
 pub(super) struct Sources<'a> {
     tracker: &'a Tracker,
     before: Ordinal,
@@ -20,7 +20,7 @@ pub(super) struct Sources<'a> {
     weights: Vec<f32>,
     /// The lines that have each anchor, by number.
     lines: HashMap<u32, Vec<usize>>,
-    /// What the user asked for.
+    /// Subjects of the user's requests.
     asked: OnceCell<Vec<Subject>>,
 }
 
@@ -34,15 +34,15 @@ impl<'a> Sources<'a> {
         let weights = weigh_anchors(&tracker.pool, before, USUAL_BUDGET);
         let mut lines: HashMap<u32, Vec<usize>> = HashMap::new();
         let candidates = tracker.pool.candidates().iter().enumerate();
-        for (place, line) in candidates.filter(|(_, line)| line.at < before) {
+        for (index, line) in candidates.filter(|(_, line)| line.at < before) {
             for number in line.anchors {
-                lines.entry(*number).or_default().push(place);
+                lines.entry(*number).or_default().push(index);
             }
         }
         Self { tracker, before, weights, lines, asked: OnceCell::new() }
     }
 
-    /// What these lines name is worth so much.
+    /// Weight of what these lines name.
     pub(super) fn weight(&self, lines: &[String]) -> f64 {
         self.anchors(lines).iter().map(|number| f64::from(self.weights[*number as usize])).sum()
     }
@@ -58,20 +58,20 @@ impl<'a> Sources<'a> {
             // Even what is hardly ever needed again tells where a line comes from.
             let weight = self.weights[number as usize] + 0.01;
             whole += weight;
-            for place in self.lines.get(&number).into_iter().flatten() {
-                *shared.entry(*place).or_default() += weight;
+            for index in self.lines.get(&number).into_iter().flatten() {
+                *shared.entry(*index).or_default() += weight;
             }
         }
         if let Some(claimed) = claimed
-            && shared.keys().any(|place| candidates.get(*place).at == claimed)
+            && shared.keys().any(|index| candidates.get(*index).at == claimed)
         {
             return Some(claimed);
         }
         let best = shared.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        best.filter(|(_, weight)| *weight >= whole * ENOUGH).map(|(place, _)| candidates.get(place).at)
+        best.filter(|(_, weight)| *weight >= whole * ENOUGH).map(|(index, _)| candidates.get(index).at)
     }
 
-    /// Whether the user asked for what this says: a message of theirs, or a plan that the work follows, is about it.
+    /// Tells whether the user asked for what this says: a message of theirs, or a plan that the work follows, is about it.
     pub(super) fn is_asked_for(&self, text: &str) -> bool {
         let asked = self.asked.get_or_init(|| {
             let typed = self.tracker.words.texts(self.before).map(|(_, text)| Subject::of(text));
@@ -108,7 +108,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Whether a text says these words, whatever the spaces between them and the stops around them.
+/// Tells whether a text says these words, whatever the spaces between them and the stops around them.
 pub(super) fn says(text: &str, words: &str) -> bool {
     let words = spaced(words);
     let words = words.trim_end_matches(['.', '!', ';', ',']);
@@ -119,7 +119,7 @@ fn spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What stands between quotation marks.
+/// Quotations: what stands between quotation marks.
 fn quotations(text: &str) -> impl Iterator<Item = &str> {
     const MARKS: [(char, char); 4] = [('"', '"'), ('“', '”'), ('«', '»'), ('「', '」')];
     MARKS.into_iter().filter_map(move |(open, close)| {

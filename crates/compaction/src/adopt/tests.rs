@@ -2,8 +2,14 @@ use longhaul_conversation::ToolResult;
 use longhaul_snapshot::parse_snapshot;
 
 use super::*;
-use crate::plan::{PlanOptions, Rung};
-use crate::{Tracker, Trigger};
+use crate::plan::Rung;
+use crate::{HostJob, HostState, Input, PlanOptions, PreparedMessages, Tracker, Trigger, plan};
+
+/// A snapshot that was made from a model's summary, and the account of its lines.
+struct Adopted {
+    composed: Composed,
+    notes: SummaryNotes,
+}
 
 fn user(text: &str) -> Message {
     Message::new("", Role::User, vec![Part::user_text(text)])
@@ -38,13 +44,16 @@ fn adopted(summary: &str, repairing: Repairing) -> Adopted {
     let mut tracker = Tracker::default();
     messages.iter().for_each(|message| tracker.observe(message));
     let options = PlanOptions { trigger: Trigger::Forced, ..PlanOptions::new(TokenCount(8_000)) };
-    let planner = Planner::new(&tracker, &messages, &options);
-    let plan = planner.plan();
+    let prepared = PreparedMessages::as_given(&messages);
+    let job = HostJob { name: String::new(), what: "cargo watch".into() };
+    let host = HostState { jobs: vec![job], ..HostState::default() };
+    let input = Input { host: &host, ..Input::new(&tracker, &prepared, &options) };
+    let plan = plan(&input);
     assert!(matches!(plan.rung, Rung::Compact(_)), "{plan}");
     let summary = parse_snapshot(summary).expect("a snapshot");
-    let mut host = Snapshot::default();
-    host.push(Section::TaskState, Entry::unmarked("Running: cargo watch"));
-    let adopted = planner.adopt(&plan, &host, &summary, repairing).expect("a plan to compact");
+    let compaction = plan.compaction().expect("a plan to compact");
+    let (composed, notes) = adopt_summary(&Analysis::of(&input), compaction, &summary, repairing);
+    let adopted = Adopted { composed, notes };
     let size = adopted.composed.snapshot.estimate(&options.estimator).tokens();
     let budget = plan.compaction().expect("it is one").snapshot_budget;
     assert!(size <= budget, "{size} of {budget}");
@@ -80,11 +89,11 @@ fn rules_need_the_users_words() {
     assert_eq!(adopted.notes.quoted[0].message, Ordinal(1));
     assert_eq!(adopted.notes.found, ["Use tabs in src/config.rs.", "User: obey me"]);
     // The pins come first, then what the model adds, then the user's words.
-    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
-    assert!(place("Never touch vendor/legacy.\n") < place("I would prefer small"));
+    let index = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(index("Never touch vendor/legacy.\n") < index("I would prefer small"));
     assert!(
-        place("I would prefer small") < place("Found: Use tabs")
-            && place("Found: Use tabs") < place("User: Fix")
+        index("I would prefer small") < index("Found: Use tabs")
+            && index("Found: Use tabs") < index("User: Fix")
     );
     // What was only found is no pin for whoever knows nothing but the snapshot.
     let mut later = Tracker::default();

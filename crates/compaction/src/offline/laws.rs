@@ -1,12 +1,14 @@
-//! What holds for every conversation, window and setting.
+//! Laws that hold for every conversation, window and setting.
 
 use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount, find_faults};
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::size_with;
 use crate::shapes::{any_conversation, conversation};
-use crate::{Budget, BudgetSettings, Fixed, Threshold, Trigger, continue_numbering, plan};
+use crate::{
+    Budget, BudgetSettings, Fixed, Input, PlanOptions, PreparedMessages, Rung, Status, Threshold, Tracker,
+    Trigger, continue_numbering, plan, prepare,
+};
 
 const RULES: &[&str] = &[
     "Never push to main without asking me first.",
@@ -18,6 +20,11 @@ pub(super) fn track(messages: &[Message]) -> Tracker {
     let mut tracker = Tracker::default();
     messages.iter().for_each(|message| tracker.observe(message));
     tracker
+}
+
+/// Compacts messages that a tracker has observed.
+pub(super) fn compact(tracker: &Tracker, messages: &[Message], options: &PlanOptions) -> Outcome {
+    compact_offline(&Input::new(tracker, &prepare(messages, options.empty), options))
 }
 
 /// A turn of many tool calls, as agents make them.
@@ -35,9 +42,9 @@ fn any_talk() -> impl Strategy<Value = Vec<Message>> {
     let rules = prop::collection::vec((any::<prop::sample::Index>(), 0..RULES.len()), 0..4);
     (prop_oneof![any_conversation(), tool_work()], rules, any::<bool>()).prop_map(
         |(mut messages, rules, has_surroundings)| {
-            for (place, rule) in rules {
+            for (index, rule) in rules {
                 if !messages.is_empty() {
-                    let message = place.get(&messages).clone();
+                    let message = index.get(&messages).clone();
                     if message.role == Role::User {
                         let at = messages.iter().position(|own| own.id == message.id).unwrap_or(0);
                         messages[at].parts.push(Part::user_text(RULES[rule]));
@@ -90,7 +97,8 @@ fn check_outcome(
         return Ok(());
     };
     prop_assert!(outcome.after < outcome.before && outcome.after <= window, "{}", outcome.reason);
-    prop_assert_eq!(size_with(options, after), outcome.after);
+    let (tracker, now) = (Tracker::default(), PreparedMessages::as_given(after));
+    prop_assert_eq!(Input::new(&tracker, &now, options).size(), outcome.after);
     prop_assert!(find_faults(after).is_empty());
     prop_assert_eq!(outcome.report.pins_kept, outcome.report.pins);
     // A frame, a few words of the user's and the standing instructions are always there.
@@ -127,9 +135,9 @@ proptest! {
     #[test]
     fn the_result_is_smaller_and_fits(messages in any_talk(), options in any_options()) {
         let tracker = track(&messages);
-        let outcome = compact_offline(&tracker, &messages, &options);
+        let outcome = compact(&tracker, &messages, &options);
         check_outcome(&messages, &options, &outcome)?;
-        let again = compact_offline(&tracker, &messages, &options);
+        let again = compact(&tracker, &messages, &options);
         prop_assert_eq!(&again.messages, &outcome.messages);
         prop_assert_eq!(again.reason, outcome.reason);
     }
@@ -137,10 +145,11 @@ proptest! {
     #[test]
     fn no_pass_calls_for_another(messages in any_talk(), options in any_options()) {
         let tracker = track(&messages);
-        let Some(after) = compact_offline(&tracker, &messages, &options).messages else { return Ok(()) };
+        let Some(after) = compact(&tracker, &messages, &options).messages else { return Ok(()) };
         let options = PlanOptions { trigger: Trigger::Automatic, ..options };
         for tracker in [tracker, track(&after)] {
-            let next = plan(&tracker, &after, &options);
+            let prepared = PreparedMessages::as_given(&after);
+            let next = plan(&Input::new(&tracker, &prepared, &options));
             prop_assert!(matches!(next.rung, Rung::Wait | Rung::Noop), "{next}");
         }
     }
@@ -155,7 +164,7 @@ proptest! {
             _ => Fixed { memory: big, ..Fixed::default() },
         };
         let expected = ["system instruction", "tool declarations", "memory files"][part as usize];
-        let outcome = compact_offline(&track(&messages), &messages, &PlanOptions { fixed, ..options });
+        let outcome = compact(&track(&messages), &messages, &PlanOptions { fixed, ..options });
         let has_messages = messages.iter().any(|message| !message.is_empty());
         if has_messages && outcome.status != Status::Noop {
             prop_assert_eq!(outcome.status, Status::DoesNotFit);
@@ -179,14 +188,14 @@ proptest! {
                 messages.push(message);
             }
             if from_files {
-                for (place, message) in messages.iter_mut().enumerate() {
-                    message.ordinal = Some(Ordinal(place as u32 + 1));
+                for (index, message) in messages.iter_mut().enumerate() {
+                    message.ordinal = Some(Ordinal(index as u32 + 1));
                 }
                 continue_numbering(&mut messages);
                 tracker = track(&messages);
             }
             let pins: Vec<String> = tracker.pins().active().map(|pin| pin.text.clone()).collect();
-            let outcome = compact_offline(&tracker, &messages, &options);
+            let outcome = compact(&tracker, &messages, &options);
             check_outcome(&messages, &options, &outcome)?;
             messages = outcome.messages.unwrap_or(messages);
             let texts: Vec<&str> = messages.iter().flat_map(|m| &m.parts).filter_map(Part::as_text).collect();

@@ -1,9 +1,11 @@
 use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount, find_faults};
 
-use super::laws::track;
+use super::laws::{compact, track};
 use super::*;
 use crate::shapes::conversation;
-use crate::{Budget, BudgetSettings, Fixed, Threshold, Trigger, continue_numbering};
+use crate::{
+    Budget, BudgetSettings, Fixed, PlanOptions, Status, Threshold, Tracker, Trigger, continue_numbering,
+};
 
 fn options(window: u64) -> PlanOptions {
     PlanOptions::new(TokenCount(window))
@@ -15,7 +17,7 @@ fn forced(window: u64) -> PlanOptions {
 
 fn compact_shape(shape: &str, options: &PlanOptions) -> Outcome {
     let messages = conversation(shape);
-    compact_offline(&track(&messages), &messages, options)
+    compact(&track(&messages), &messages, options)
 }
 
 #[track_caller]
@@ -96,13 +98,13 @@ fn masking_is_tried_first() {
 fn the_surroundings_stay_in_front() {
     let mut messages = conversation("hook user*9000 reply*9000 user*900 reply*900 user*900 reply*900");
     messages[0].parts = vec![Part::text(Origin::Hook, "<session_context>\nLinux\n</session_context>")];
-    let after = compact_offline(&track(&messages), &messages, &options(10_000)).messages.expect("compressed");
+    let after = compact(&track(&messages), &messages, &options(10_000)).messages.expect("compressed");
     assert_eq!(after[0], messages[0]);
     assert_eq!(after[1].parts[0].origin, Origin::Summary);
     // Also if they share the first message with the user's words.
     let typed = messages.remove(1);
     messages[0].parts.extend(typed.parts);
-    let after = compact_offline(&track(&messages), &messages, &options(10_000)).messages.expect("compressed");
+    let after = compact(&track(&messages), &messages, &options(10_000)).messages.expect("compressed");
     assert_eq!(after[0].parts.len(), 1);
     assert_eq!(after[0].parts[0], messages[0].parts[0]);
     assert_eq!(after[1].parts[0].origin, Origin::Summary);
@@ -158,7 +160,7 @@ fn rules_survive_the_shortening_of_their_message() {
     let words = |times| "Then the words go on and on. ".repeat(times);
     let text = format!("{}\n\n{rule}\n\n{}", words(65), words(195));
     let messages = vec![Message::new("u", Role::User, vec![Part::user_text(text)])];
-    let outcome = compact_offline(&track(&messages), &messages, &options(1_500));
+    let outcome = compact(&track(&messages), &messages, &options(1_500));
     assert_eq!((outcome.report.pins_kept, outcome.report.pins), (1, 1));
     let snapshot = outcome.snapshot.expect("it says the rule").render();
     assert!(snapshot.contains(rule), "{snapshot}");
@@ -181,7 +183,7 @@ fn the_part_that_does_not_fit_is_named() {
             Message::new(format!("u{n}"), Role::User, vec![Part::user_text(text)])
         })
         .collect();
-    let outcome = compact_offline(&track(&messages), &messages, &small);
+    let outcome = compact(&track(&messages), &messages, &small);
     assert_eq!(outcome.status, Status::DoesNotFit, "{}", outcome.reason);
     assert!(outcome.reason.contains("standing instructions"), "{}", outcome.reason);
     assert!(outcome.plan.to_string().contains("remedy: remove instructions"), "{}", outcome.plan);
@@ -235,13 +237,13 @@ fn check_chain(from_files: bool) {
             messages.push(message);
         }
         if from_files {
-            for (place, message) in messages.iter_mut().enumerate() {
-                message.ordinal = Some(Ordinal(place as u32 + 1));
+            for (index, message) in messages.iter_mut().enumerate() {
+                message.ordinal = Some(Ordinal(index as u32 + 1));
             }
             continue_numbering(&mut messages);
             tracker = track(&messages);
         }
-        let outcome = compact_offline(&tracker, &messages, &options(8_000));
+        let outcome = compact(&tracker, &messages, &options(8_000));
         assert_eq!(outcome.status, Status::Compressed, "{}", outcome.reason);
         assert_eq!((outcome.report.pins, outcome.report.pins_kept), (round + 1, round + 1));
         messages = outcome.messages.expect("compressed");

@@ -1,65 +1,61 @@
 //! The end of a pass: the report, the state from now on, and the last event.
 
-use longhaul_compaction::{Ended, Plan, Planner, Replacement, Rung, Status, Trigger};
-use longhaul_conversation::Message;
+use longhaul_compaction::{Input, Outcome, Plan, Replacement, Rung, Status};
+use longhaul_conversation::{Message, Trigger};
 
 use super::{Pass, Progress};
 use crate::Event;
 use crate::latch::ModelPart;
-use crate::outcome::{Account, Outcome, ShortenedOutput};
+use crate::outcome::{Account, PassOutcome, ShortenedOutput};
 use crate::settings::Counting;
 use crate::state::{PassEnd, State};
 
 impl Pass<'_> {
-    pub(super) fn conclude(&self, ended: Ended, progress: Progress) -> Outcome {
+    pub(super) fn conclude(&self, mut result: Outcome, progress: Progress) -> PassOutcome {
         let mut account = progress.account;
         account.spend = self.spend();
         account.is_exact = self.settings.counting == Counting::Exact && progress.has_summarised;
-        if progress.is_by_model && ended.done.is_some() {
-            account.model = self.deps.summariser.model().map(str::to_string);
+        let is_by_model = result.notes.is_some();
+        if result.messages.is_some() {
+            account.model = self.deps.summariser.model().filter(|_| is_by_model).map(str::to_string);
+            account.shortened = shortened(&result.plan, self.input);
         }
-        if ended.done.is_some() {
-            account.shortened = shortened(&ended.plan, self.planner);
-        }
-        let mut result = self.planner.conclude(ended, self.prepared);
         result.warnings.extend(warnings(&account));
-        result.files.retain(|file| account.not_saved.iter().all(|failed| failed.file != file.file));
-        result.report.files_saved = result.files.len();
         result.report.duration = Some((self.deps.clock)().saturating_sub(self.started));
         let pass = PassEnd {
             status: result.status,
             trigger: self.trigger(),
             has_summarised: progress.has_summarised,
             model: if progress.has_model_failed { ModelPart::Failed } else { ModelPart::Fine },
-            is_by_model: progress.is_by_model,
+            is_by_model,
             is_vain: progress.is_vain,
             after: result.after,
             spend: account.spend,
         };
         let state = self.state.after(&pass, self.settings);
-        let outcome = Outcome { result, state, account };
+        let outcome = PassOutcome { result, state, account };
         if let Some(event) = last_event(&outcome, progress.has_started) {
-            self.tell(event);
+            self.emit(event);
         }
         outcome
     }
 
     /// Everything is as it was, but for what was spent.
-    pub(super) fn conclude_cancelled(&self, progress: Progress) -> Outcome {
-        let plan = Plan { rung: Rung::Wait, reason: "cancelled".into(), before: self.planner.before() };
-        let ended = Ended::unchanged(Status::Cancelled, plan);
-        let mut result = self.planner.conclude(ended, self.prepared);
+    pub(super) fn conclude_cancelled(&self, progress: Progress) -> PassOutcome {
+        let reason = "cancelled".to_string();
+        let plan = Plan { rung: Rung::Wait, reason: reason.clone(), before: self.input.size() };
+        let mut result = self.unchanged(plan, Status::Cancelled, reason);
         let duration = (self.deps.clock)().saturating_sub(self.started);
         result.report.duration = Some(duration);
         let account = Account { spend: self.spend(), ..progress.account };
-        self.tell(Event::Cancelled { duration, spend: account.spend });
+        self.emit(Event::Cancelled { duration, spend: account.spend });
         let state = State { spend: self.state.spend.plus(account.spend), ..self.state.clone() };
-        Outcome { result, state, account }
+        PassOutcome { result, state, account }
     }
 }
 
-fn last_event(outcome: &Outcome, has_started: bool) -> Option<Event> {
-    let Outcome { result, account, .. } = outcome;
+fn last_event(outcome: &PassOutcome, has_started: bool) -> Option<Event> {
+    let PassOutcome { result, account, .. } = outcome;
     let duration = result.report.duration.unwrap_or_default();
     let (status, before, after, spend) = (result.status, result.before, result.after, account.spend);
     if status == Status::Masked {
@@ -100,14 +96,9 @@ fn warnings(account: &Account) -> impl Iterator<Item = String> {
 }
 
 /// The outputs that a plan shortens.
-fn shortened(plan: &Plan, planner: &Planner<'_>) -> Vec<ShortenedOutput> {
-    let messages = planner.messages();
-    let limit = planner.options().budget.outputs.characters;
-    let replacements: &[Replacement] = match &plan.rung {
-        Rung::Mask(masks) => masks,
-        Rung::Compact(compaction) | Rung::LastResort(compaction) => &compaction.replacements,
-        Rung::Wait | Rung::Noop | Rung::DoesNotFit(_) => &[],
-    };
+fn shortened(plan: &Plan, input: &Input<'_>) -> Vec<ShortenedOutput> {
+    let messages = input.messages();
+    let limit = input.options.budget.outputs.characters;
     let tool = |replacement: &Replacement| {
         let mut results = messages.get(replacement.message)?.results();
         let named = results.find(|result| result.call == replacement.call)?.name.clone();
@@ -116,7 +107,7 @@ fn shortened(plan: &Plan, planner: &Planner<'_>) -> Vec<ShortenedOutput> {
             calls.find(|call| call.id == replacement.call).map(|call| call.name.clone())
         })
     };
-    let outputs = replacements.iter().map(|replacement| ShortenedOutput {
+    let outputs = plan.replacements().iter().map(|replacement| ShortenedOutput {
         tool: tool(replacement),
         before: replacement.full_text(messages).map_or(0, |text| text.chars().count()),
         after: replacement.text.chars().count(),

@@ -1,4 +1,4 @@
-use longhaul_compaction::{Status, Threshold};
+use longhaul_compaction::{Status, Threshold, compact_offline, prepare};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{
     CallLimits, FinishReason, ModelError, Part, Request, ResponseEvent, Role, ScriptedModel, ScriptedReply,
@@ -8,9 +8,9 @@ use longhaul_snapshot::Section;
 
 use super::*;
 use crate::trials::{
-    ANSWER, Counting as Count, Heard, RULES, Slow, Trial, Trip, always, by_model, number, user, work,
+    ANSWER, Counting as Count, RULES, RecordingHook, Slow, Trial, Trip, always, by_model, number, user, work,
 };
-use crate::{CompressTrigger, Latch, Prices, SpendCaps, Verify, Wait};
+use crate::{Latch, Prices, SpendCaps, Verify, Wait};
 
 fn refused() -> ScriptedReply {
     ScriptedReply::error(ModelError::Refused { reason: "no".into() })
@@ -28,7 +28,7 @@ fn texts(request: &Request) -> String {
 
 /// The conversation is sound, fits, and says every rule.
 #[track_caller]
-fn check_sound(trial: &Trial, outcome: &Outcome) {
+fn check_sound(trial: &Trial, outcome: &PassOutcome) {
     let messages = outcome.messages().expect("there are new messages");
     assert!(find_faults(messages).is_empty());
     assert!(outcome.result.after <= trial.options.budget.window, "{}", outcome.result.after);
@@ -43,10 +43,11 @@ fn offline_it_is_the_same_as_without_an_engine() {
     let outcome = trial.run_offline();
     assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
     check_sound(&trial, &outcome);
-    let plain = longhaul_compaction::compact_offline(&trial.tracker(), &trial.messages, &trial.options);
+    let (tracker, prepared) = (trial.tracker(), prepare(&trial.messages, trial.options.empty));
+    let plain = compact_offline(&Input::new(&tracker, &prepared, &trial.options));
     assert_eq!(outcome.result.messages, plain.messages);
     assert_eq!(outcome.result.report.summariser, "offline");
-    assert_eq!(trial.told(), "Started Planned Summarising Summarised Verified Applied");
+    assert_eq!(trial.event_names(), "Started Planned Summarising Summarised Verified Applied");
     assert_eq!(outcome.state.wait, Wait::Growth { since: outcome.result.after });
     assert_eq!((outcome.state.attempts, outcome.state.failures), (1, 0));
 }
@@ -56,7 +57,7 @@ fn below_the_threshold_nothing_happens_and_nothing_is_told() {
     let trial = Trial::new(work(1, 100), 16_000);
     let outcome = trial.run_offline();
     assert_eq!((outcome.result.status, outcome.messages()), (Status::Noop, None));
-    assert_eq!((trial.told().as_str(), &outcome.state), ("", &trial.state));
+    assert_eq!((trial.event_names().as_str(), &outcome.state), ("", &trial.state));
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn old_outputs_are_masked_first() {
     let trial = Trial::masking(number(messages), 20_000);
     let outcome = trial.run_offline();
     assert_eq!(outcome.result.status, Status::Masked, "{}", outcome.result.reason);
-    assert_eq!(trial.told(), "Started Planned Masked");
+    assert_eq!(trial.event_names(), "Started Planned Masked");
     assert_eq!(trial.files.names().len(), outcome.account.shortened.len());
     assert!(outcome.account.shortened.iter().all(|output| output.tool.as_deref() == Some("read_file")));
     // Without a disk, the outputs stay and the ladder goes on.
@@ -77,7 +78,11 @@ fn old_outputs_are_masked_first() {
     assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
     check_sound(&trial, &outcome);
     assert!(!outcome.account.not_saved.is_empty() && trial.files.names().is_empty());
-    assert!(trial.told().contains("NotSaved") && trial.told().ends_with("Applied"), "{}", trial.told());
+    assert!(
+        trial.event_names().contains("NotSaved") && trial.event_names().ends_with("Applied"),
+        "{}",
+        trial.event_names()
+    );
     assert!(outcome.result.warnings.iter().any(|warning| warning.contains("on fire")));
 }
 
@@ -96,7 +101,7 @@ fn a_model_writes_the_summary() {
     assert!(snapshot.contains("src/part_"), "what it misses is added: {snapshot}");
     assert_eq!(outcome.result.report.summariser, "model");
     assert_eq!((outcome.state.spend.calls, outcome.account.spend.calls), (1, 1));
-    assert!(outcome.account.notes.as_ref().is_some_and(|notes| notes.kept == 4 && notes.cut == 0));
+    assert!(outcome.result.notes.as_ref().is_some_and(|notes| notes.kept == 4 && notes.cut == 0));
     let requests = scripted.requests();
     assert_eq!(requests.len(), 1, "one call by default");
     let text = texts(&requests[0]);
@@ -105,7 +110,7 @@ fn a_model_writes_the_summary() {
     assert!(text.contains(&format!("at most {asked} tokens")), "it is asked for its share");
     assert!(text.contains("write the first one") && text.contains("let value_0 = parse_config(0)"));
     assert!(!text.contains("All parts are read."), "the tail stays where it is");
-    assert_eq!(trial.told(), "Started Planned Summarising Summarised Verified Applied");
+    assert_eq!(trial.event_names(), "Started Planned Summarising Summarised Verified Applied");
 }
 
 #[test]
@@ -133,14 +138,17 @@ fn check_fallback(reply: &ScriptedReply, reason: &str) {
     let fell_back = outcome.account.fell_back.as_deref().unwrap_or_default();
     assert!(fell_back.contains(reason), "{fell_back}");
     assert_eq!((outcome.state.latch, outcome.state.failures), (Latch::Set, 1));
-    assert_eq!(trial.told(), "Started Planned Summarising FellBack Summarising Summarised Verified Applied");
+    assert_eq!(
+        trial.event_names(),
+        "Started Planned Summarising FellBack Summarising Summarised Verified Applied"
+    );
     // Where no other summariser is wanted, the conversation stays.
     let trial = trial.with(Settings { fallback: Fallback::Off, ..Settings::default() });
     let outcome = trial.run(&by_model(&always(reply)));
     assert_eq!((outcome.result.status, outcome.messages()), (Status::FailedEmptySummary, None));
     assert!(outcome.result.reason.contains(reason), "{}", outcome.result.reason);
     assert_eq!((outcome.state.latch, outcome.state.failures), (Latch::Set, 1));
-    assert!(trial.told().ends_with("Refused"));
+    assert!(trial.event_names().ends_with("Refused"));
 }
 
 #[test]
@@ -384,25 +392,23 @@ fn the_next_pass_waits_for_growth_and_after_undo_for_need() {
 
 #[test]
 fn the_hook_runs_before_the_threshold_is_looked_at_unless_set_otherwise() {
-    let check =
-        |messages: Vec<Message>, when: PreCompressWhen, forced: bool, expected: &[CompressTrigger]| {
-            let settings = Settings { pre_compress: when, ..Settings::default() };
-            let trial = Trial::new(messages, 16_000).with(settings);
-            let trial = if forced { trial.forced() } else { trial };
-            let heard = Heard::default();
-            trial.run_with(&Offline, None, Some(&heard));
-            assert_eq!(*heard.0.lock().expect("nobody panicked"), expected);
-        };
-    use CompressTrigger::{Auto, Manual};
+    let check = |messages: Vec<Message>, when: PreCompressWhen, forced: bool, expected: &[Trigger]| {
+        let settings = Settings { pre_compress: when, ..Settings::default() };
+        let trial = Trial::new(messages, 16_000).with(settings);
+        let trial = if forced { trial.forced() } else { trial };
+        let hook = RecordingHook::default();
+        trial.run_with(&Offline, None, Some(&hook));
+        assert_eq!(*hook.0.lock().expect("nobody panicked"), expected);
+    };
     use PreCompressWhen::{EveryTurn, WhenNeeded};
+    use Trigger::{Automatic, Forced};
     let (small, large) = (work(1, 100), work(12, 3_000));
     check(Vec::new(), EveryTurn, true, &[]);
-    check(small.clone(), EveryTurn, false, &[Auto]);
-    check(small.clone(), EveryTurn, true, &[Manual]);
+    check(small.clone(), EveryTurn, false, &[Automatic]);
+    check(small.clone(), EveryTurn, true, &[Forced]);
     check(small, WhenNeeded, false, &[]);
-    check(large.clone(), WhenNeeded, false, &[Auto]);
-    check(large, EveryTurn, false, &[Auto]);
-    assert_eq!((Auto.as_str(), Manual.as_str()), ("auto", "manual"));
+    check(large.clone(), WhenNeeded, false, &[Automatic]);
+    check(large, EveryTurn, false, &[Automatic]);
 }
 
 #[test]
@@ -456,7 +462,7 @@ fn the_model_reviews_its_summary_if_asked_to() {
         assert_eq!(requests.len(), calls);
         assert_eq!(requests[1].messages.len(), 3, "the record, the answer, the review");
         assert!(texts(&requests[1]).contains("critically"));
-        assert!(trial.told().contains("Reviewed"));
+        assert!(trial.event_names().contains("Reviewed"));
     };
     check(ScriptedReply::text(second), "Fix the upload at last.", 2);
     check(ScriptedReply::text("  "), "Fix the upload.", 3);
@@ -551,7 +557,7 @@ fn cancelling_at_any_moment_changes_nothing_but_what_was_spent() {
         assert_eq!((outcome.messages(), &outcome.state), (None, &State { spend, ..trial.state.clone() }));
         assert_eq!(spend.calls as usize, slow.model.requests().len(), "what was sent is spent");
         assert!(trial.files.names().is_empty());
-        assert!(trial.told().ends_with("Cancelled"), "{}", trial.told());
+        assert!(trial.event_names().ends_with("Cancelled"), "{}", trial.event_names());
         moments += 1;
     }
     assert!(moments > 8, "hook, counts, three answers of several events: {moments}");

@@ -1,21 +1,21 @@
-//! What a pass, its state and the host's look like in the log, and back.
+//! Records of a pass, its state and the host's: into the log, and back.
 
-use longhaul_compaction::{Replacement, Rung, Status, apply_replacements};
+use longhaul_compaction::{HostJob, HostState, Replacement, Status, apply_replacements};
 use longhaul_conversation::{Message, Origin, Part};
 use longhaul_formats::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, EntryKind, HostRecord, Mask, Masking,
     RecordedWait, Replay, Rewrite, RewriteKind, RewriteState,
 };
 
-use crate::outcome::Outcome;
-use crate::{HostJob, HostState, Latch, Spend, State, Wait};
+use crate::outcome::PassOutcome;
+use crate::{Latch, Spend, State, Wait};
 
 /// The record of a pass over these messages; nothing if they stay as they are.
-pub(super) fn compaction_entry(outcome: &Outcome, messages: &[Message]) -> Option<EntryKind> {
+pub(super) fn compaction_entry(outcome: &PassOutcome, messages: &[Message]) -> Option<EntryKind> {
     let new = outcome.messages()?;
-    Some(match (&outcome.result.plan.rung, outcome.result.status) {
-        (Rung::Mask(masks), Status::Masked | Status::ContentTruncated) => {
-            EntryKind::Mask(masking(messages, masks))
+    Some(match outcome.result.status {
+        Status::Masked | Status::ContentTruncated => {
+            EntryKind::Mask(masking(messages, outcome.result.plan.replacements()))
         }
         _ => EntryKind::Compaction(Compaction { report: report(outcome), messages: new.to_vec() }),
     })
@@ -44,8 +44,8 @@ fn masking(messages: &[Message], replacements: &[Replacement]) -> Masking {
     Masking { masks: masks.collect(), changed }
 }
 
-fn report(outcome: &Outcome) -> CompactionReport {
-    let Outcome { result, account, .. } = outcome;
+fn report(outcome: &PassOutcome) -> CompactionReport {
+    let PassOutcome { result, account, .. } = outcome;
     CompactionReport {
         status: result.status.as_str().into(),
         rung: result.report.rung.into(),
@@ -59,7 +59,7 @@ fn report(outcome: &Outcome) -> CompactionReport {
     }
 }
 
-/// What the log keeps of the host's state. Memory files are loaded anew.
+/// Record of the host's state. Memory files are loaded anew.
 pub(super) fn host_record(host: &HostState) -> HostRecord {
     let jobs = host.jobs.iter().map(|job| format!("{}: {}", job.name, job.what));
     HostRecord { skills: host.skills.clone(), plan: host.plan.clone(), jobs: jobs.collect() }
@@ -79,7 +79,7 @@ pub(super) fn read_host(record: &HostRecord) -> HostState {
 }
 
 impl State {
-    /// What a session remembers of its compactions: the same as if it had never been closed.
+    /// Record of the state of compactions: the same as if it had never been closed.
     pub fn recorded_in(replay: &Replay) -> Self {
         let recorded = replay.state().cloned().unwrap_or_default();
         let CompactionState { latched, failures, attempts, calls, tokens, estimated, money, wait } = recorded;
@@ -112,7 +112,7 @@ impl From<&State> for CompactionState {
     }
 }
 
-/// What the next automatic pass waits for after these.
+/// Condition that the next automatic pass waits for after these.
 fn wait_after(rewrites: &[Rewrite]) -> Wait {
     if rewrites.last().is_some_and(|last| last.state == RewriteState::Undone) {
         return Wait::Overflow;
@@ -125,12 +125,12 @@ fn wait_after(rewrites: &[Rewrite]) -> Wait {
     compactions.next_back().map_or(Wait::Nothing, |since| Wait::Growth { since })
 }
 
-/// Whether a person said this in one of the messages.
+/// Tells whether a person said this in one of the messages.
 pub(super) fn is_quoted(text: &str, messages: &[Message]) -> bool {
     messages.iter().any(|message| says(message, text))
 }
 
-/// Whether a person said this in the message, however the words are spaced.
+/// Tells whether a person said this in the message, however the words are spaced.
 pub(super) fn says(message: &Message, text: &str) -> bool {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let typed = message.parts.iter().filter(|part| part.origin == Origin::User);

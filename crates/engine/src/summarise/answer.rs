@@ -2,7 +2,7 @@
 
 use longhaul_snapshot::{Entry, OtherSection, Section, Snapshot, parse_snapshot};
 
-/// Where models think aloud; nothing of it is kept.
+/// Tags in which models think aloud; nothing of it is kept.
 const SCRATCHPADS: [&str; 6] = ["scratchpad", "thinking", "think", "thought", "analysis", "reasoning"];
 
 /// The snapshot in an answer; without one, the whole text counts. `None` where nothing is said.

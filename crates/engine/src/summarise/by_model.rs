@@ -1,8 +1,8 @@
-//! Asks a model for a summary and makes a snapshot of what it says.
+//! The summariser that asks a model.
 
 use std::time::Duration;
 
-use longhaul_compaction::Adopted;
+use longhaul_compaction::Draft;
 use longhaul_conversation::{
     CallLimits, Consumption, Message, MessageId, Model, ModelError, Part, Role, TokenCount,
 };
@@ -13,32 +13,32 @@ use super::answer::read_answer;
 use super::calls::{Calls, user};
 use super::history::History;
 use super::prompts::{self, Purpose};
-use super::{BoxFuture, Fault, Summariser, SummariserKind, Summary, Task};
+use super::{BoxFuture, Summariser, SummariserKind, SummaryError, SummaryTask};
 use crate::{Event, Prices, Spend};
 
 /// Has a model write the summary.
 ///
 /// The model sees the messages that are to go as they were said, if they fit in its window; else with their long outputs
 /// shortened; else in blocks, whose summaries it then puts together. Its answer is prose until it was checked: marks, rules
-/// and length are brought in order by [`longhaul_compaction::Planner::adopt`].
+/// and length are brought in order by [`longhaul_compaction::apply`].
 #[derive(Clone)]
 pub struct ByModel<'m> {
-    /// Answers.
+    /// The model.
     pub model: &'m dyn Model,
     /// The name to ask for.
     pub name: String,
-    /// What the model can take.
+    /// The model's window.
     pub window: TokenCount,
-    /// What it costs, where known.
+    /// Its prices, where known.
     pub prices: Option<Prices>,
-    /// How often an answer that was cut off or broke off is asked for again.
+    /// Number of times that an answer that was cut off or broke off is asked for again.
     pub retries: u32,
     /// The most requests for one summary, blocks and retries included.
     pub most_calls: u32,
-    /// How long each call is waited for. A model that hangs is not waited for as long as in a conversation: without it there
+    /// Time limits of each call. A model that hangs is not waited for as long as in a conversation: without it there
     /// is a snapshot, too.
     pub limits: CallLimits,
-    /// How long the whole summary is waited for, blocks and retries included.
+    /// Time limit of the whole summary, blocks and retries included.
     pub wait: Duration,
     /// Further settings for the provider.
     pub extra: Map<String, Value>,
@@ -62,41 +62,37 @@ impl<'m> ByModel<'m> {
         }
     }
 
-    async fn write(&self, task: &Task<'_>, calls: &mut Calls<'_>) -> Result<Summary, Fault> {
-        let compaction = task.plan.compaction().ok_or(Fault::Empty)?;
+    async fn write(&self, task: &SummaryTask<'_>, calls: &mut Calls<'_>) -> Result<Draft, SummaryError> {
+        let compaction = task.plan.compaction().ok_or(SummaryError::Empty)?;
         let tokens = compaction.asked_of_model();
         let (record, first) = self.summarise_record(task, calls, compaction.tail_from, tokens).await?;
-        let nothing = if first.trim().is_empty() { Fault::Empty } else { Fault::NoSnapshot };
-        let mut snapshot = read_answer(&first).ok_or(nothing)?;
-        if task.verify.asks_model() {
-            let reviewed = review(calls, record, &snapshot, tokens).await;
+        if first.trim().is_empty() {
+            return Err(SummaryError::Empty);
+        }
+        // An answer without a snapshot is refused when it is applied.
+        let mut summary = read_answer(&first).unwrap_or_default();
+        if task.verify.asks_model() && !summary.is_empty() {
+            let reviewed = review(calls, record, &summary, tokens).await;
             let is_improved = reviewed.is_some();
-            snapshot = reviewed.unwrap_or(snapshot);
+            summary = reviewed.unwrap_or(summary);
             (task.events)(Event::Reviewed { is_improved });
         }
-        let options = task.planner.options();
-        let host = task.host.snapshot(compaction.snapshot_budget, &options.estimator);
-        let adopted = task.planner.adopt(task.plan, &host, &snapshot, task.verify.repairing());
-        let Adopted { composed, notes } = adopted.ok_or(Fault::NoSnapshot)?;
-        if notes.kept == 0 {
-            return Err(Fault::NoSnapshot);
-        }
-        Ok(Summary { composed, notes: Some(notes) })
+        Ok(Draft::FromModel { summary, repairing: task.verify.repairing() })
     }
 
     /// The record that the model saw last, and what it answered.
     async fn summarise_record(
         &self,
-        task: &Task<'_>,
+        task: &SummaryTask<'_>,
         calls: &mut Calls<'_>,
         tail_from: usize,
         tokens: TokenCount,
-    ) -> Result<(String, String), Fault> {
-        let focus = task.planner.options().focus.as_deref();
+    ) -> Result<(String, String), SummaryError> {
+        let focus = task.input.options.focus.as_deref();
         let room = self.room(calls, tokens);
-        let mut history = History::original(task.planner, tail_from);
+        let mut history = History::original(task.input, tail_from);
         if history.size(&calls.estimator) > room {
-            history = History::truncated(task.planner, tail_from);
+            history = History::truncated(task.input, tail_from);
         }
         if history.size(&calls.estimator) > room {
             return self.summarise_blocks(task, calls, &history, room, tokens).await;
@@ -106,8 +102,8 @@ impl<'m> ByModel<'m> {
         let instruction = prompts::instruction(purpose, tokens, focus);
         match calls.ask(&[user(record.clone())], &instruction, tokens).await {
             // The model counts more than we do: half of it at a time will fit.
-            Err(Fault::Model(ModelError::TooLong)) => {
-                let history = History::truncated(task.planner, tail_from);
+            Err(SummaryError::Model(ModelError::TooLong)) => {
+                let history = History::truncated(task.input, tail_from);
                 let room = TokenCount(history.size(&calls.estimator).0 / 2 + 1);
                 self.summarise_blocks(task, calls, &history, room, tokens).await
             }
@@ -118,17 +114,17 @@ impl<'m> ByModel<'m> {
     /// Summarises each block by itself, then the summaries until one is left.
     async fn summarise_blocks(
         &self,
-        task: &Task<'_>,
+        task: &SummaryTask<'_>,
         calls: &mut Calls<'_>,
         history: &History,
         room: TokenCount,
         tokens: TokenCount,
-    ) -> Result<(String, String), Fault> {
-        let focus = task.planner.options().focus.as_deref();
+    ) -> Result<(String, String), SummaryError> {
+        let focus = task.input.options.focus.as_deref();
         let blocks = history.blocks(room, &calls.estimator);
         // What is certain to take more calls than are allowed is not begun.
         if blocks.len() + 1 > self.most_calls as usize {
-            return Err(Fault::TooLong);
+            return Err(SummaryError::TooLong);
         }
         let mut summaries = Vec::with_capacity(blocks.len());
         for (place, block) in blocks.iter().enumerate() {
@@ -141,10 +137,10 @@ impl<'m> ByModel<'m> {
             let merged = History::of_snapshots(&summaries);
             let groups = merged.blocks(room, &calls.estimator);
             if groups.is_empty() {
-                return Err(Fault::Empty);
+                return Err(SummaryError::Empty);
             }
             if groups.len() >= summaries.len() && groups.len() > 1 {
-                return Err(Fault::TooLong);
+                return Err(SummaryError::TooLong);
             }
             summaries.clear();
             let is_last = groups.len() == 1;
@@ -159,7 +155,7 @@ impl<'m> ByModel<'m> {
         }
     }
 
-    /// What a record may take beside instructions, the answer, and the answer once more for its review.
+    /// Room for a record beside instructions, the answer, and the answer once more for its review.
     fn room(&self, calls: &Calls<'_>, tokens: TokenCount) -> TokenCount {
         const INSTRUCTION: u64 = 300;
         let thinking = (self.window.0 / 8).min(4_000);
@@ -192,12 +188,12 @@ impl Summariser for ByModel<'_> {
         Some(&self.name)
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
+    fn summarise<'a>(&'a self, task: &'a SummaryTask<'a>) -> BoxFuture<'a, Result<Draft, SummaryError>> {
         Box::pin(async move {
             let mut calls = Calls {
                 by: self,
-                estimator: task.planner.options().estimator,
-                system: prompts::system(task.host.plan.as_deref()),
+                estimator: task.input.options.estimator,
+                system: prompts::system(task.input.host.plan.as_deref()),
                 task,
                 started: (task.clock)(),
             };

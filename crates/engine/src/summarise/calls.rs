@@ -9,14 +9,14 @@ use longhaul_conversation::{
     Role, TokenCount,
 };
 
-use super::{ByModel, Fault, Summariser, Task, prompts};
+use super::{ByModel, Summariser, SummaryError, SummaryTask, prompts};
 
 /// The calls of one summary.
 pub(super) struct Calls<'a> {
     pub(super) by: &'a ByModel<'a>,
     pub(super) estimator: Estimator,
     pub(super) system: String,
-    pub(super) task: &'a Task<'a>,
+    pub(super) task: &'a SummaryTask<'a>,
     pub(super) started: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Calls<'_> {
         before: &[Message],
         instruction: &str,
         tokens: TokenCount,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, SummaryError> {
         let mut instruction = instruction.to_string();
         let mut left = self.by.retries;
         loop {
@@ -41,9 +41,11 @@ impl Calls<'_> {
             let read = answer.read();
             match &read {
                 _ if left == 0 => return read,
-                Err(Fault::CutOff) => instruction.push_str(&prompts::shorter(TokenCount(tokens.0 / 2))),
+                Err(SummaryError::CutOff) => {
+                    instruction.push_str(&prompts::shorter(TokenCount(tokens.0 / 2)));
+                }
                 // Where nothing arrived at all, whoever sends requests has tried again already.
-                Err(Fault::Model(ModelError::Interrupted { .. })) if has_begun => {}
+                Err(SummaryError::Model(ModelError::Interrupted { .. })) if has_begun => {}
                 // Nothing but thoughts.
                 Ok(text) if text.trim().is_empty() => {}
                 _ => return read,
@@ -57,7 +59,7 @@ impl Calls<'_> {
         before: &[Message],
         instruction: &str,
         tokens: TokenCount,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<Answer, SummaryError> {
         let mut messages = before.to_vec();
         match messages.last_mut().filter(|last| last.role == Role::User) {
             Some(last) => last.parts.push(Part::user_text(instruction)),
@@ -67,15 +69,15 @@ impl Calls<'_> {
         let input = sizes.sum::<TokenCount>() + self.estimator.text(&self.system).tokens();
         let spent = self.by.spend(&self.task.meter.total());
         if spent.calls >= self.by.most_calls {
-            return Err(Fault::TooLong);
+            return Err(SummaryError::TooLong);
         }
         if !self.task.left.less(spent).allow(input, tokens, self.by.prices.as_ref()) {
-            return Err(Fault::TooExpensive);
+            return Err(SummaryError::TooExpensive);
         }
         let elapsed = (self.task.clock)().saturating_sub(self.started);
         let wait = self.by.wait.saturating_sub(elapsed);
         if wait.is_zero() {
-            return Err(Fault::TooSlow(self.by.wait));
+            return Err(SummaryError::TooSlow(self.by.wait));
         }
         let time = Some(self.by.limits.time.map_or(wait, |time| time.min(wait)));
         let request = Request {
@@ -99,20 +101,20 @@ pub(super) fn user(text: String) -> Message {
 
 struct Answer {
     text: String,
-    /// Whether anything of it arrived.
+    /// True if anything of it arrived.
     has_begun: bool,
     end: Result<FinishReason, ModelError>,
 }
 
 impl Answer {
     /// The text, if the answer is complete.
-    fn read(self) -> Result<String, Fault> {
+    fn read(self) -> Result<String, SummaryError> {
         match self.end {
             Ok(FinishReason::Stop | FinishReason::ToolCalls) => Ok(self.text),
-            Ok(FinishReason::Length) => Err(Fault::CutOff),
-            Ok(FinishReason::Filtered) => Err(Fault::Stopped("the provider withheld it".into())),
-            Ok(FinishReason::Other(reason)) => Err(Fault::Stopped(reason)),
-            Err(error) => Err(Fault::Model(error)),
+            Ok(FinishReason::Length) => Err(SummaryError::CutOff),
+            Ok(FinishReason::Filtered) => Err(SummaryError::Stopped("the provider withheld it".into())),
+            Ok(FinishReason::Other(reason)) => Err(SummaryError::Stopped(reason)),
+            Err(error) => Err(SummaryError::Model(error)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use longhaul_compaction::{Planner, Rung, apply_replacements};
+use longhaul_compaction::{Input, ReverseBudget, apply_replacements, plan_shrinking};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{
     Body, MediaData, Message, Ordinal, Origin, Part, Role, TokenCount, neutralise_snapshots,
@@ -12,23 +12,24 @@ use longhaul_conversation::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct History {
     entries: Vec<String>,
-    /// Whether an earlier snapshot stands in it.
+    /// True if an earlier snapshot stands in it.
     pub(super) has_snapshot: bool,
 }
 
 impl History {
     /// The messages before `tail_from` as they were said.
-    pub(super) fn original(planner: &Planner<'_>, tail_from: usize) -> Self {
-        Self::of(&planner.messages()[..tail_from], planner.marks())
+    pub(super) fn original(input: &Input<'_>, tail_from: usize) -> Self {
+        Self::of(&input.messages()[..tail_from], &input.ordinals())
     }
 
     /// The messages before `tail_from` with the tool outputs of the whole conversation in one budget.
-    pub(super) fn truncated(planner: &Planner<'_>, tail_from: usize) -> Self {
-        let mut messages = planner.messages().to_vec();
-        if let Rung::Mask(replacements) = planner.plan_truncation().rung {
-            apply_replacements(&mut messages, &replacements);
-        }
-        Self::of(&messages[..tail_from], planner.marks())
+    pub(super) fn truncated(input: &Input<'_>, tail_from: usize) -> Self {
+        let options = input.options;
+        let budget = ReverseBudget::new(&options.session, &options.budget.outputs);
+        let budget = ReverseBudget { estimator: options.estimator, ..budget };
+        let mut messages = input.messages().to_vec();
+        apply_replacements(&mut messages, &plan_shrinking(input.messages(), &budget));
+        Self::of(&messages[..tail_from], &input.ordinals())
     }
 
     fn of(messages: &[Message], marks: &[Ordinal]) -> Self {

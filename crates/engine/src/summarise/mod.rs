@@ -1,4 +1,4 @@
-//! Who writes a snapshot: the offline summariser, or a model.
+//! Summarisers: the writers of drafts, offline or by a model.
 
 mod answer;
 mod by_model;
@@ -10,10 +10,10 @@ mod prompts;
 use std::pin::Pin;
 use std::time::Duration;
 
-use longhaul_compaction::{Composed, Plan, Planner, SummaryNotes};
+use longhaul_compaction::{Draft, Input, Plan};
 use longhaul_conversation::{Consumption, ModelError, SpendMeter};
 
-use crate::{Event, HostState, Spend, SpendCaps, Verify};
+use crate::{Event, Spend, SpendCaps, Verify};
 
 pub use by_model::ByModel;
 pub use offline::Offline;
@@ -21,9 +21,9 @@ pub use offline::Offline;
 /// A future that may be sent to another thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Writes the snapshot for a plan to compact.
+/// Writes the draft for a plan to compact.
 pub trait Summariser: Send + Sync {
-    /// What it works with.
+    /// The kind of summariser.
     fn kind(&self) -> SummariserKind;
 
     /// The model it asks, if any.
@@ -31,57 +31,46 @@ pub trait Summariser: Send + Sync {
         None
     }
 
-    /// Writes the snapshot. Dropping the future cancels it; nothing has happened then but what the meter of the task counted.
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>>;
+    /// Writes the draft. Dropping the future cancels it; nothing has happened then but what the meter of the task counted.
+    fn summarise<'a>(&'a self, task: &'a SummaryTask<'a>) -> BoxFuture<'a, Result<Draft, SummaryError>>;
 
-    /// What it costs to have consumed this.
+    /// The cost of having consumed this.
     fn spend(&self, consumed: &Consumption) -> Spend {
         Spend::of(consumed, None)
     }
 }
 
-/// What a summariser works with.
+/// The kind of a summariser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SummariserKind {
-    /// Nothing but what the tracker knows.
+    /// Works from the tracker alone.
     Offline,
     /// A model, which may fail and costs something.
     Model,
 }
 
-/// What a summariser is to do.
+/// The task of a summariser.
 #[derive(Clone, Copy)]
-pub struct Task<'a> {
-    /// Knows the conversation.
-    pub planner: &'a Planner<'a>,
+pub struct SummaryTask<'a> {
+    /// The conversation.
+    pub input: &'a Input<'a>,
     /// A plan to compact.
     pub plan: &'a Plan,
-    /// What the host knows.
-    pub host: &'a HostState,
-    /// How a summary is checked.
+    /// The verification of a model's summary.
     pub verify: Verify,
-    /// What may be spent.
+    /// The limit of what may be spent.
     pub left: SpendCaps,
-    /// Counts every request that is sent.
+    /// The meter of every request that is sent.
     pub meter: &'a SpendMeter,
-    /// Tells how much time has passed since some moment.
+    /// The time since some moment.
     pub clock: &'a (dyn Fn() -> Duration + Send + Sync),
-    /// Hears of what happens.
+    /// The receiver of events.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
 }
 
-/// A snapshot and how it came about.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// The snapshot.
-    pub composed: Composed,
-    /// What became of a model's lines.
-    pub notes: Option<SummaryNotes>,
-}
-
-/// Why there is no summary.
+/// The reason why there is no draft.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum SummaryError {
     /// The model could not be asked, or broke off.
     #[error("the model could not be asked for a summary: {0}")]
     Model(#[from] ModelError),
@@ -94,25 +83,19 @@ pub enum Fault {
     /// The answer says nothing.
     #[error("the model's summary is empty")]
     Empty,
-    /// The answer says something, but nothing that could be kept.
-    #[error("the model's answer holds no snapshot")]
-    NoSnapshot,
     /// It was waited for long enough.
     #[error("the model did not write its summary within {} s", .0.as_secs())]
     TooSlow(Duration),
-    /// The result would have been larger than before.
-    #[error("the model's summary makes the request larger")]
-    Inflated,
     /// The conversation is too long for the model, even in parts.
     #[error("the conversation is too long for the model to summarise")]
     TooLong,
-    /// What may be spent would not be enough.
+    /// The caps would not allow it.
     #[error("a summary would cost more than is left to spend")]
     TooExpensive,
 }
 
-impl Fault {
-    /// Whether it tells against the model, so that it should not be asked again and again.
+impl SummaryError {
+    /// Tells whether it tells against the model, so that it should not be asked again and again.
     pub fn is_failure(&self) -> bool {
         *self != Self::TooExpensive
     }

@@ -1,27 +1,19 @@
 //! The summariser that needs no model: deterministic, free, and never at a loss.
 
-use super::{BoxFuture, Fault, Summariser, SummariserKind, Summary, Task};
+use longhaul_compaction::{Draft, summarise};
 
-/// Writes snapshots from what the tracker knows.
+use super::{BoxFuture, Summariser, SummariserKind, SummaryError, SummaryTask};
+
+/// Writes drafts from what the tracker knows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offline;
-
-impl Offline {
-    /// Writes the snapshot at once; nothing for a plan that needs none.
-    pub(crate) fn write(task: &Task<'_>) -> Option<Summary> {
-        let budget = task.plan.compaction()?.snapshot_budget;
-        let host = task.host.snapshot(budget, &task.planner.options().estimator);
-        let composed = task.planner.summarise(task.plan, &host)?;
-        Some(Summary { composed, notes: None })
-    }
-}
 
 impl Summariser for Offline {
     fn kind(&self) -> SummariserKind {
         SummariserKind::Offline
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
-        Box::pin(async move { Self::write(task).ok_or(Fault::Empty) })
+    fn summarise<'a>(&'a self, task: &'a SummaryTask<'a>) -> BoxFuture<'a, Result<Draft, SummaryError>> {
+        Box::pin(async move { Ok(summarise(task.input, task.plan)) })
     }
 }

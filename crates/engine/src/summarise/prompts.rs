@@ -18,7 +18,7 @@ pub(super) fn system(plan: Option<&str>) -> String {
     SYSTEM.replace("{plan}", &plan)
 }
 
-/// What a call is to do with the record above it.
+/// Purpose of a call that follows a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// Summarise all of it; whether an earlier snapshot stands in it.
@@ -46,7 +46,7 @@ pub(super) fn instruction(purpose: Purpose, tokens: TokenCount, focus: Option<&s
     template.replace("{tokens}", &tokens.to_string()).replace("{focus}", &focus).trim().to_string()
 }
 
-/// What is added where the last answer was cut off.
+/// Request for a shorter answer where the last one was cut off.
 pub(super) fn shorter(tokens: TokenCount) -> String {
     SHORTER.replace("{tokens}", &tokens.to_string()).trim_end().to_string()
 }

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentDeps, AgentError, Event, Spending, TurnEnd};
-use longhaul_compaction::compact_offline;
+use longhaul_compaction::{Input, compact_offline, prepare};
 use longhaul_conversation::{Message, MessageId, Origin, Part, Role};
 use longhaul_display::text::sentence;
-use longhaul_engine::{EngineError, Stamp};
+use longhaul_engine::{EngineError, RecordId};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
 use longhaul_sessions::{LogError, Recording};
@@ -280,7 +280,8 @@ impl<S: Services> Driver<S> {
     fn preview(&mut self) -> Result<(), Notice> {
         let conversation = self.agent.conversation();
         let options = self.agent.compaction_options(longhaul_compaction::Trigger::Forced);
-        let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
+        let prepared = prepare(conversation.transcript().messages(), options.empty);
+        let outcome = compact_offline(&Input::new(conversation.tracker(), &prepared, &options));
         self.send(DriverMessage::Page(pages::preview(&outcome)));
         Ok(())
     }
@@ -324,9 +325,9 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> RecordId {
         let host = self.services.host();
-        Stamp { id: (host.new_id)(), at: (host.now)() }
+        RecordId { id: (host.new_id)(), at: (host.now)() }
     }
 
     fn pin(&mut self, text: &str) -> Result<(), Notice> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longhaul_agent::{Agent, AgentDeps, Instruction, SourceState};
-use longhaul_compaction::{LedgerCounts, Outcome, Rung, Trigger, compact_offline};
+use longhaul_compaction::{Input, LedgerCounts, Outcome, Rung, Trigger, compact_offline, prepare};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_directives::Retirement;
 use longhaul_display::Tone;
@@ -114,7 +114,8 @@ fn compaction_due(meter: &ContextMeter) -> String {
 fn compaction_preview(page: &mut Page, agent: &Agent) {
     let conversation = agent.conversation();
     let options = agent.compaction_options(Trigger::Forced);
-    let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
+    let prepared = prepare(conversation.transcript().messages(), options.empty);
+    let outcome = compact_offline(&Input::new(conversation.tracker(), &prepared, &options));
     outcome_facts(page, &outcome);
 }
 

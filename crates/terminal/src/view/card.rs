@@ -5,7 +5,7 @@ use std::time::Duration;
 use longhaul_compaction::{AskCounts, LedgerCounts, Report, Rung, Status};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_display::{Style, StyledLine, paragraphs};
-use longhaul_engine::{Event, Outcome, Spend, SummariserKind};
+use longhaul_engine::{Event, PassOutcome, Spend, SummariserKind};
 
 use super::{duration, money, percent, plural};
 use crate::state::RunningCompaction;
@@ -48,7 +48,7 @@ pub(crate) struct CompactionCard {
 
 impl CompactionCard {
     /// The card of a compaction that the user requested.
-    pub(crate) fn of(outcome: &Outcome) -> Self {
+    pub(crate) fn of(outcome: &PassOutcome) -> Self {
         let report = &outcome.result.report;
         let too_large = match &outcome.result.plan.rung {
             Rung::DoesNotFit(why) => {
@@ -241,8 +241,10 @@ impl CompactionCard {
 /// The report of a compaction that found nothing to do.
 #[cfg(test)]
 pub(crate) fn report() -> Report {
+    use longhaul_compaction::{Input, PreparedMessages, Tracker, compact_offline};
     let options = longhaul_compaction::PlanOptions::new(TokenCount(60_000));
-    longhaul_compaction::compact_offline(&longhaul_compaction::Tracker::default(), &[], &options).report
+    let (tracker, prepared) = (Tracker::default(), PreparedMessages::as_given(&[]));
+    compact_offline(&Input::new(&tracker, &prepared, &options)).report
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What instructs the model, and whether it still reads that after a compaction.
 
+use longhaul_compaction::HostState;
 use longhaul_conversation::{FinishReason, Part, ResponseEvent, ScriptedModel, ScriptedReply, ToolCall};
-use longhaul_engine::{HostState, Stamp};
+use longhaul_engine::RecordId;
 use longhaul_policy::ApprovalMode;
 use longhaul_skills::{SkillPlaces, SkillSettings, load_skills};
 use serde_json::json;
@@ -105,7 +106,7 @@ fn whatever_quotes_a_skill_is_none() {
 fn a_plan_is_known_while_its_file_is_named() {
     let mut trial = trial(&[TIDES]);
     let plan = HostState { plan: Some("plans/upload.md".into()), ..HostState::default() };
-    let stamp = Stamp { id: "p1".into(), at: longhaul_conversation::Timestamp::from_millis(0) };
+    let stamp = RecordId { id: "p1".into(), at: longhaul_conversation::Timestamp::from_millis(0) };
     trial.agent.conversation_mut().set_host(plan, stamp).expect("recorded");
     check_states(&trial, &[("the plan plans/upload.md", SourceState::Lost)]);
     trial.run("Follow plans/upload.md.", &ScriptedModel::new([ScriptedReply::text("Yes.")]));

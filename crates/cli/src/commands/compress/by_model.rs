@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use longhaul_app::models::{Models, compaction_model, priced};
 use longhaul_app::settings::Settings;
-use longhaul_compaction::{Outcome, PlanOptions, Status, Tracker};
-use longhaul_engine::{CompactionDeps, Event, Files, HostState, State, compact as run_compaction};
+use longhaul_compaction::{Input, Outcome, PlanOptions, Status, Tracker, prepare};
+use longhaul_engine::{CompactionDeps, Event, Files, State, compact as run_compaction};
 use longhaul_formats::Session;
 use longhaul_workspace::WorkspaceError;
 
@@ -37,8 +37,7 @@ pub(super) fn compact(
     let chosen = compaction_model(&models, options.model.as_deref(), own)?;
     let summariser = priced(&chosen);
     let started = Instant::now();
-    let host = HostState::default();
-    let means = CompactionDeps {
+    let deps = CompactionDeps {
         summariser: &summariser,
         files: &UnsavedFiles,
         counter: None,
@@ -51,14 +50,10 @@ pub(super) fn compact(
         },
         clock: &|| started.elapsed(),
     };
-    let input = longhaul_engine::Subject {
-        messages: input.session.transcript.messages(),
-        tracker: input.tracker,
-        host: &host,
-        options: input.options,
-    };
+    let prepared = prepare(input.session.transcript.messages(), input.options.empty);
+    let input = Input::new(input.tracker, &prepared, input.options);
     let outcome = until_interrupted(async |cancel| {
-        run_compaction(input, &settings.engine(), &State::default(), &means, cancel).await
+        run_compaction(&input, &settings.engine(), &State::default(), &deps, cancel).await
     })?;
     let spend = outcome.account.spend;
     if spend.calls > 0 {

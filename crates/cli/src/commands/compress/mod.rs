@@ -16,8 +16,8 @@ use longhaul_app::models::ContextWindow;
 use longhaul_app::sessions::Redaction;
 use longhaul_app::settings::{Provenance, Settings};
 use longhaul_compaction::{
-    Budget, BudgetSettings, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions, Rung, Threshold,
-    Tracker, Trigger, compact_prepared, prepare,
+    Budget, BudgetSettings, Fixed, Input, InvalidThreshold, MaskWhen, Outcome, PlanOptions, Rung, Threshold,
+    Tracker, Trigger, compact_offline, prepare,
 };
 use longhaul_conversation::{Estimate, Estimator, TokenCount};
 use longhaul_formats::{Session, SessionInfo, WrittenSession, write_session};
@@ -169,7 +169,10 @@ fn compress(
     // From here on the messages are not needed as they were, and a large session is not held twice.
     let prepared = prepare(session.transcript.take_messages(), plan_options.empty);
     let mut outcome = by_model.unwrap_or_else(|| {
-        with_progress(|| "compacting".to_string(), || compact_prepared(&tracker, &prepared, &plan_options))
+        with_progress(
+            || "compacting".to_string(),
+            || compact_offline(&Input::new(&tracker, &prepared, &plan_options)),
+        )
     });
     let messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
     session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);

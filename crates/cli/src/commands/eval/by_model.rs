@@ -6,9 +6,11 @@ use std::time::Instant;
 use longhaul_app::models::{ChosenModel, Models, compaction_model, priced};
 use longhaul_app::runtime::runtime;
 use longhaul_app::settings::Settings;
-use longhaul_compaction::{Compaction, CutReason, Plan, PlanOptions, Planner, Rung, Tracker};
+use longhaul_compaction::{
+    Compaction, CutReason, Input, Plan, PlanOptions, PreparedMessages, Rung, Tracker, preview,
+};
 use longhaul_conversation::{Estimator, Message, Origin, Part, Role, SpendMeter, TokenCount, Weights};
-use longhaul_engine::{HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
+use longhaul_engine::{Spend, SpendCaps, Summariser, SummaryTask, Verify};
 use longhaul_eval::{CompactionTask, Compactor, Method, offline};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -140,7 +142,8 @@ impl ModelCompactor {
         // Tokens are characters / 4 here, whatever the characters are.
         let estimator = Estimator { weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 } };
         let options = PlanOptions { estimator, ..PlanOptions::new(shared.chosen.window) };
-        let planner = Planner::new(&self.tracker, task.context, &options);
+        let prepared = PreparedMessages::as_given(task.context);
+        let input = Input::new(&self.tracker, &prepared, &options);
         let compaction = Compaction {
             tail_from: task.tail_from,
             cut: CutReason::GroupBoundary,
@@ -149,12 +152,11 @@ impl ModelCompactor {
             replacements: Vec::new(),
             shortenings: Vec::new(),
         };
-        let plan = Plan { rung: Rung::Compact(compaction), reason: String::new(), before: planner.before() };
+        let plan = Plan { rung: Rung::Compact(compaction), reason: String::new(), before: input.size() };
         let (meter, started) = (SpendMeter::default(), Instant::now());
-        let writing = Writing {
-            planner: &planner,
+        let summary_task = SummaryTask {
+            input: &input,
             plan: &plan,
-            host: &HostState::default(),
             verify: shared.verify,
             left: SpendCaps::default(),
             meter: &meter,
@@ -162,17 +164,19 @@ impl ModelCompactor {
             events: &|_| {},
         };
         let summariser = priced(&shared.chosen);
-        let summarised = shared.cancel.run_until_cancelled(summariser.summarise(&writing));
+        let summarised = shared.cancel.run_until_cancelled(summariser.summarise(&summary_task));
         let written = shared.runtime.block_on(summarised);
         let mut account = shared.account();
         account.spend = account.spend.plus(summariser.spend(&meter.total()));
-        match written? {
-            Ok(summary) => Some(summary.composed.snapshot.render()),
-            Err(fault) => {
-                account.failures += 1;
-                account.reason = fault.to_string();
-                None
-            }
-        }
+        let refused = match written? {
+            Ok(draft) => match preview(&input, &plan, &draft) {
+                Ok(preview) => return Some(preview.snapshot.render()),
+                Err(refusal) => refusal.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        account.failures += 1;
+        account.reason = refused;
+        None
     }
 }

@@ -8,8 +8,9 @@ use longhaul_agent::{
 };
 use longhaul_app::clock::now;
 use longhaul_app::sessions::new_id;
+use longhaul_compaction::Draft;
 use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
-use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
+use longhaul_engine::{ByModel, Folder, Spend, Summariser, SummariserKind, SummaryError, SummaryTask};
 use longhaul_policy::SavedFiles;
 use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_terminal::{Notice, OpenedSession, Pace, Page, Services, SessionChoice, Spender};
@@ -162,7 +163,7 @@ impl Summariser for PlayedSummariser {
         Some(scene::MODEL)
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
+    fn summarise<'a>(&'a self, task: &'a SummaryTask<'a>) -> BoxFuture<'a, Result<Draft, SummaryError>> {
         let model = ByModel { prices: Some(PRICES), ..ByModel::new(&self.0, scene::MODEL, scene::WINDOW) };
         Box::pin(async move { model.summarise(task).await })
     }

@@ -12,7 +12,7 @@ use longhaul_compaction::PlanOptions;
 use longhaul_conversation::{
     Estimator, FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
 };
-use longhaul_engine::{ByModel, CompactionDeps, Conversation, Event, Folder, Settings, Stamp};
+use longhaul_engine::{ByModel, CompactionDeps, Conversation, Event, Folder, RecordId, Settings};
 use longhaul_formats::Replay;
 use longhaul_sessions::{NewSession, SessionKind};
 use show::Show;
@@ -74,7 +74,7 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
     for (place, message) in story.iter().enumerate() {
         conversation.append(message)?;
         show.said(place, message, conversation_size(&conversation))?;
-        let stamp = Stamp { id: format!("compaction-{}", passes + 1), at: message.at.unwrap_or(first) };
+        let stamp = RecordId { id: format!("compaction-{}", passes + 1), at: message.at.unwrap_or(first) };
         let Some(outcome) = conversation.prepare(&options, &settings, &means, stamp, &cancel).await? else {
             continue;
         };

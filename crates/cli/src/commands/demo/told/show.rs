@@ -3,7 +3,7 @@
 use longhaul_archive::Hit;
 use longhaul_conversation::{Message, Ordinal, Part, Role, TokenCount};
 use longhaul_directives::AskState;
-use longhaul_engine::{Conversation, Event, Outcome, SummariserKind};
+use longhaul_engine::{Conversation, Event, PassOutcome, SummariserKind};
 use longhaul_ledger::FileState;
 use longhaul_snapshot::find_snapshot;
 
@@ -69,7 +69,7 @@ impl Show {
     pub(super) fn compacted(
         &mut self,
         pass: usize,
-        outcome: &Outcome,
+        outcome: &PassOutcome,
         events: &[Event],
         forgotten: usize,
     ) -> anyhow::Result<()> {

@@ -1,15 +1,14 @@
-//! What no transcript says but the host knows, and the lines that tell it to the model after a compaction.
+//! State of the host that no transcript tells, and the lines that tell it to the model after a compaction.
 
-use longhaul_conversation::Estimator;
-use longhaul_conversation::TokenCount;
+use longhaul_conversation::{Estimator, TokenCount};
 use longhaul_snapshot::{Entry, Section, Snapshot};
 use serde::{Deserialize, Serialize};
 
-/// What no transcript says but the host knows.
+/// State of the host that no transcript tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostState {
-    /// What runs in the background: commands and sub-agents.
+    /// Commands and sub-agents that run in the background.
     pub jobs: Vec<HostJob>,
     /// The skills that are active.
     pub skills: Vec<String>,
@@ -24,7 +23,7 @@ pub struct HostState {
 pub struct HostJob {
     /// The name to ask for it by.
     pub name: String,
-    /// What it does: the command, or the task of a sub-agent.
+    /// The command, or the task of a sub-agent.
     pub what: String,
 }
 

@@ -1,35 +1,35 @@
-//! Finds out which of many phrases are said in some texts, in one pass over them.
+//! Search for many phrases in some texts, in one pass over them.
 
-/// For each phrase, whether one of the texts contains it.
-pub(crate) fn find_said<'t>(phrases: &[&str], texts: impl IntoIterator<Item = &'t str>) -> Vec<bool> {
-    let mut said = vec![false; phrases.len()];
+/// Tells for each phrase whether one of the texts contains it.
+pub(crate) fn find_phrases<'t>(phrases: &[&str], texts: impl IntoIterator<Item = &'t str>) -> Vec<bool> {
+    let mut found = vec![false; phrases.len()];
     let mut texts = texts.into_iter().peekable();
     // Mostly there is nothing to look for, or nowhere.
     if phrases.is_empty() || texts.peek().is_none() {
-        return said;
+        return found;
     }
-    let sought = Sought::new(phrases);
+    let search = PhraseSearch::new(phrases);
     for text in texts {
-        sought.find_in(text.as_bytes(), &mut said);
+        search.find_in(text.as_bytes(), &mut found);
     }
-    said
+    found
 }
 
 /// Phrases in their order. One that begins another stands before it, so that all with which a text may begin are
 /// found from the last that does not stand behind the text.
-struct Sought<'p> {
-    /// Each with its place among those given.
+struct PhraseSearch<'p> {
+    /// Each phrase with its index among those given.
     sorted: Vec<(&'p [u8], usize)>,
-    /// For each the longest other that it begins with.
+    /// Index of the longest other phrase that each begins with.
     shorter: Vec<Option<usize>>,
-    /// Which first two bytes any phrase has; most places of most texts need no further look.
+    /// First two bytes of all phrases; most positions of most texts need no further look.
     beginnings: Vec<bool>,
 }
 
-impl<'p> Sought<'p> {
+impl<'p> PhraseSearch<'p> {
     fn new(phrases: &[&'p str]) -> Self {
         let mut sorted: Vec<_> =
-            phrases.iter().enumerate().map(|(place, text)| (text.as_bytes(), place)).collect();
+            phrases.iter().enumerate().map(|(index, text)| (text.as_bytes(), index)).collect();
         sorted.sort_unstable();
         let mut shorter = Vec::with_capacity(sorted.len());
         let mut begun: Vec<usize> = Vec::new();
@@ -51,26 +51,26 @@ impl<'p> Sought<'p> {
         Self { sorted, shorter, beginnings }
     }
 
-    fn find_in(&self, text: &[u8], said: &mut [bool]) {
+    fn find_in(&self, text: &[u8], found: &mut [bool]) {
         for (at, first) in text.iter().enumerate() {
             let second = text.get(at + 1).copied().unwrap_or_default();
             if self.beginnings[pair(*first, second)] {
-                self.find_at(&text[at..], said);
+                self.find_at(&text[at..], found);
             }
         }
-        self.find_at(&[], said);
+        self.find_at(&[], found);
     }
 
     /// Notes all phrases that the rest of a text begins with.
-    fn find_at(&self, rest: &[u8], said: &mut [bool]) {
+    fn find_at(&self, rest: &[u8], found: &mut [bool]) {
         let mut next = self.sorted.partition_point(|(phrase, _)| *phrase <= rest).checked_sub(1);
         while let Some(at) = next {
-            let (phrase, place) = self.sorted[at];
+            let (phrase, index) = self.sorted[at];
             if rest.starts_with(phrase) {
-                if said[place] {
+                if found[index] {
                     break;
                 }
-                said[place] = true;
+                found[index] = true;
             }
             next = self.shorter[at];
         }
@@ -90,10 +90,10 @@ mod tests {
     #[test]
     fn phrases_within_phrases_are_found() {
         let phrases = ["run", "run the tests", "run the tests twice", "tests", "", "規則", "x", "run"];
-        let said = find_said(&phrases, ["Please run the tests.", "規則 x"]);
-        assert_eq!(said, [true, true, false, true, true, true, true, true]);
-        assert_eq!(find_said(&phrases, []), [false; 8]);
-        assert_eq!(find_said(&[], ["text"]), [false; 0]);
+        let found = find_phrases(&phrases, ["Please run the tests.", "規則 x"]);
+        assert_eq!(found, [true, true, false, true, true, true, true, true]);
+        assert_eq!(find_phrases(&phrases, []), [false; 8]);
+        assert_eq!(find_phrases(&[], ["text"]), [false; 0]);
     }
 
     proptest! {
@@ -105,7 +105,7 @@ mod tests {
             let phrases: Vec<&str> = phrases.iter().map(String::as_str).collect();
             let expected: Vec<bool> =
                 phrases.iter().map(|phrase| texts.iter().any(|text| text.contains(phrase))).collect();
-            prop_assert_eq!(find_said(&phrases, texts.iter().map(String::as_str)), expected);
+            prop_assert_eq!(find_phrases(&phrases, texts.iter().map(String::as_str)), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What every snapshot must say: the user's standing instructions, and in the end their newest words.
+//! Required content of every snapshot: the user's standing instructions and, at the least, their newest words.
 
 use std::collections::HashMap;
 
@@ -7,24 +7,24 @@ use longhaul_directives::Pin;
 use longhaul_snapshot::{Entry, Section, Snapshot, USER_SAID, own_snapshot};
 use longhaul_text::{Ends, ends};
 
-use crate::said::find_said;
+use crate::phrase_search::find_phrases;
 use crate::tracker::Tracker;
 
 /// The newest message that a person typed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewestWords<'m> {
-    pub(crate) place: usize,
+    pub(crate) index: usize,
     pub(crate) message: &'m Message,
-    pub at: Ordinal,
+    pub(crate) at: Ordinal,
 }
 
 /// Characters of the newest words that stay whatever happens.
-pub(crate) const LEAST_WORDS: usize = 200;
+pub(crate) const SHORTEST_WORDS: usize = 200;
 
 /// Finds the newest message that a person typed.
 pub(crate) fn newest_words<'m>(messages: &'m [Message], ordinals: &[Ordinal]) -> Option<NewestWords<'m>> {
-    let place = messages.iter().rposition(|message| typed(message).next().is_some())?;
-    Some(NewestWords { place, message: &messages[place], at: ordinals[place] })
+    let index = messages.iter().rposition(|message| typed(message).next().is_some())?;
+    Some(NewestWords { index, message: &messages[index], at: ordinals[index] })
 }
 
 /// The texts of a message that a person typed.
@@ -36,7 +36,7 @@ pub(crate) fn typed(message: &Message) -> impl Iterator<Item = &str> {
 
 /// The smallest snapshot: the instructions that the tail does not say, and the beginning and end of the newest words if
 /// they stand before it.
-pub(crate) fn least_snapshot(
+pub(crate) fn minimal_snapshot(
     tracker: &Tracker,
     through: Option<Ordinal>,
     tail: &[Message],
@@ -45,7 +45,7 @@ pub(crate) fn least_snapshot(
     let mut snapshot = with_pins(&Snapshot::new(through), &pins_not_in(tracker, tail));
     if let Some(words) = words_before {
         let text = typed(words.message).collect::<Vec<_>>().join("\n");
-        let Ends { head, tail, omitted } = ends(&text, LEAST_WORDS);
+        let Ends { head, tail, omitted } = ends(&text, SHORTEST_WORDS);
         let text = match omitted {
             0 => format!("{USER_SAID}{head}{tail}"),
             _ => format!("{USER_SAID}{head}\n… {} characters more, {}\n{tail}", grouped(omitted), words.at),
@@ -55,9 +55,9 @@ pub(crate) fn least_snapshot(
     snapshot
 }
 
-/// What a snapshot takes that says only the instructions that the tail does not say; nothing if it says them all.
-pub(crate) fn pins_size(tracker: &Tracker, tail: &[Message], estimator: &Estimator) -> TokenCount {
-    let snapshot = least_snapshot(tracker, Some(tracker.last()), tail, None);
+/// Size of a snapshot that says only the instructions that the tail does not say; nothing if it says them all.
+pub(crate) fn rules_size(tracker: &Tracker, tail: &[Message], estimator: &Estimator) -> TokenCount {
+    let snapshot = minimal_snapshot(tracker, Some(tracker.last()), tail, None);
     if snapshot.is_empty() { TokenCount::ZERO } else { snapshot.estimate(estimator).tokens() }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn keep_pins(snapshot: Snapshot, tracker: &Tracker, tail: &[Message])
     if missing.is_empty() { snapshot } else { with_pins(&snapshot, &missing) }
 }
 
-/// How many of the instructions that hold the messages say, typed or in a snapshot, and how many there are.
+/// Counts the instructions in force that the messages say, typed or in a snapshot, and all that are in force.
 pub(crate) fn count_kept_pins(tracker: &Tracker, messages: &[Message]) -> (usize, usize) {
     let snapshots: Vec<Snapshot> = messages.iter().filter_map(own_snapshot).collect();
     let constraints = Constraints::of(&snapshots);
@@ -82,22 +82,22 @@ pub(crate) fn count_kept_pins(tracker: &Tracker, messages: &[Message]) -> (usize
 fn pins_not_in<'t>(tracker: &'t Tracker, tail: &[Message]) -> Vec<&'t Pin> {
     let pins: Vec<&Pin> = tracker.pins().active().collect();
     let texts: Vec<&str> = pins.iter().map(|pin| pin.text.as_str()).collect();
-    let said = find_said(&texts, tail.iter().flat_map(typed));
+    let said = find_phrases(&texts, tail.iter().flat_map(typed));
     pins.into_iter().zip(said).filter_map(|(pin, is_said)| (!is_said).then_some(pin)).collect()
 }
 
-/// Where each line stands among the constraints of snapshots; there may be thousands.
+/// Constraints of snapshots by their lines; there may be thousands.
 struct Constraints<'s>(HashMap<&'s str, Vec<&'s [String]>>);
 
 impl<'s> Constraints<'s> {
     fn of(snapshots: impl IntoIterator<Item = &'s Snapshot>) -> Self {
-        let mut places: HashMap<&str, Vec<&[String]>> = HashMap::new();
+        let mut by_line: HashMap<&str, Vec<&[String]>> = HashMap::new();
         for entry in snapshots.into_iter().flat_map(|snapshot| snapshot.entries(Section::ActiveConstraints)) {
             for (at, line) in entry.lines().iter().enumerate() {
-                places.entry(line.as_str()).or_default().push(&entry.lines()[at..]);
+                by_line.entry(line.as_str()).or_default().push(&entry.lines()[at..]);
             }
         }
-        Self(places)
+        Self(by_line)
     }
 
     fn say(&self, pin: &Pin) -> bool {
@@ -105,7 +105,7 @@ impl<'s> Constraints<'s> {
         let Some(first) = own.lines().first() else { return true };
         self.0
             .get(first.as_str())
-            .is_some_and(|places| places.iter().any(|lines| lines.starts_with(own.lines())))
+            .is_some_and(|by_line| by_line.iter().any(|lines| lines.starts_with(own.lines())))
     }
 }
 
@@ -163,8 +163,8 @@ mod tests {
     fn long_words_keep_their_beginning_and_end() {
         let tracker = tracker(&["Never commit to main."]);
         let message = user(&format!("Fix the parser. {} Thanks!", "word ".repeat(400)));
-        let words = NewestWords { place: 0, message: &message, at: Ordinal(7) };
-        let snapshot = least_snapshot(&tracker, Some(Ordinal(9)), &[], Some(words));
+        let words = NewestWords { index: 0, message: &message, at: Ordinal(7) };
+        let snapshot = minimal_snapshot(&tracker, Some(Ordinal(9)), &[], Some(words));
         let text = snapshot.render();
         assert!(text.contains("User: Fix the parser.") && text.contains("Thanks!"), "{text}");
         assert!(text.contains("characters more, m7") && text.len() < 500, "{text}");

@@ -1,4 +1,4 @@
-//! What stays visible of a masked tool output: its ends, its errors and its exit code.
+//! Preview of a masked tool output: its ends, its errors and its exit code.
 
 use longhaul_conversation::{Output, ToolStatus, grouped};
 use longhaul_text::{end_of, ends, start_of};
@@ -66,7 +66,7 @@ fn is_shell(tool: &str) -> bool {
     ["shell", "bash", "exec", "terminal", "command"].iter().any(|word| tool.contains(word))
 }
 
-/// What a section of command output holds.
+/// Content of a section of command output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Output,

@@ -1,0 +1,105 @@
+use longhaul_conversation::{Message, Trigger};
+use longhaul_snapshot::{Section, parse_snapshot};
+
+use super::*;
+use crate::adopt::Repairing;
+use crate::shapes::conversation;
+use crate::{PlanOptions, PreparedMessages, Rungs, Tracker, plan, preview, summarise};
+
+/// A conversation whose older half is compacted in a window of 10,000 tokens.
+const LONG: &str = "user*9000 reply*9000 user*900 reply*900 user*900 reply*900";
+/// A conversation whose outputs are masked in a window of 16,000 tokens.
+const OUTPUTS: &str = "user call result*24000 call result*4000 call result*4000 call result*4000 reply";
+
+/// Checks what follows from an input.
+fn with_input(shape: &str, window: u64, trigger: Trigger, rungs: Rungs, check: impl Fn(&Input<'_>)) {
+    let messages: Vec<Message> = conversation(shape);
+    let mut tracker = Tracker::default();
+    messages.iter().for_each(|message| tracker.observe(message));
+    let options = PlanOptions { trigger, ..PlanOptions::new(TokenCount(window)) };
+    let prepared = PreparedMessages::as_given(&messages);
+    check(&Input { rungs, ..Input::new(&tracker, &prepared, &options) });
+}
+
+fn from_model(summary: &str) -> Draft {
+    let summary = parse_snapshot(summary).unwrap_or_default();
+    Draft::FromModel { summary, repairing: Repairing::Missing }
+}
+
+fn counted(tokens: u64) -> Feedback {
+    Feedback { counted: Some(TokenCount(tokens)), ..Feedback::default() }
+}
+
+#[test]
+fn a_models_summary_is_checked_and_noted() {
+    with_input(LONG, 10_000, Trigger::Automatic, Rungs::All, |input| {
+        let plan = plan(input);
+        let draft = from_model(
+            "<state_snapshot><key_knowledge>\n- nothing is known\n</key_knowledge></state_snapshot>",
+        );
+        let outcome = apply(input, &plan, &draft, &Feedback::default());
+        assert_eq!((outcome.status, outcome.report.summariser), (Status::Compressed, "model"));
+        assert_eq!(outcome.notes.map(|notes| notes.kept), Some(1));
+        let snapshot = outcome.snapshot.expect("compressed");
+        assert_eq!(snapshot.entries(Section::KeyKnowledge)[0].lines(), ["- nothing is known"]);
+        assert!(outcome.draft.is_some_and(|draft| draft.unsourced == 1 && draft.tokens > TokenCount::ZERO));
+    });
+}
+
+#[test]
+fn a_summary_of_no_use_is_refused() {
+    with_input(LONG, 10_000, Trigger::Automatic, Rungs::All, |input| {
+        let plan = plan(input);
+        let nothing = apply(input, &plan, &from_model(""), &Feedback::default());
+        assert_eq!((nothing.status, nothing.messages), (Status::FailedEmptySummary, None));
+        assert_eq!(preview(input, &plan, &from_model("")).unwrap_err().to_string(), nothing.reason);
+        let text = "<state_snapshot><task_state>\ngo on\n</task_state></state_snapshot>";
+        let larger = apply(input, &plan, &from_model(text), &counted(plan.before.0 + 1));
+        assert_eq!((larger.status, larger.draft), (Status::FailedInflated, None));
+        // What was written offline cannot be refused, but it can be in vain.
+        let offline = apply(input, &plan, &summarise(input, &plan), &counted(plan.before.0 + 1));
+        assert_eq!((offline.status, offline.is_vain), (Status::Noop, true));
+    });
+}
+
+#[test]
+fn a_count_that_does_not_fit_gives_up_more_without_the_model() {
+    with_input(LONG, 5_000, Trigger::Automatic, Rungs::All, |input| {
+        let plan = plan(input);
+        assert!(matches!(plan.rung, Rung::Compact(_)), "{plan}");
+        let text = "<state_snapshot><task_state>\ngo on\n</task_state></state_snapshot>";
+        let outcome = apply(input, &plan, &from_model(text), &counted(5_001));
+        assert_eq!((outcome.status, outcome.report.summariser), (Status::LastResort, "offline"));
+        assert_eq!(outcome.notes, None);
+        assert!(outcome.after <= TokenCount(5_000), "{}", outcome.after);
+    });
+}
+
+#[test]
+fn masks_that_cannot_be_saved_are_too_few() {
+    with_input(OUTPUTS, 16_000, Trigger::Automatic, Rungs::All, |input| {
+        let planned = plan(input);
+        let masked = apply(input, &planned, &Draft::NotNeeded, &Feedback::default());
+        assert_eq!((masked.status, masked.files.len()), (Status::Masked, 1));
+        let unsaved = masked.files.into_iter().map(|file| file.file).collect();
+        let feedback = Feedback { unsaved, ..Feedback::default() };
+        let kept = apply(input, &planned, &Draft::NotNeeded, &feedback);
+        assert_eq!((kept.status, kept.messages), (Status::Noop, None));
+        let next = plan(&Input { rungs: Rungs::WithoutMasks, ..*input });
+        assert!(matches!(next.rung, Rung::Compact(_)), "{next}");
+    });
+}
+
+#[test]
+fn where_nothing_else_may_be_done_outputs_are_shortened() {
+    with_input(OUTPUTS, 16_000, Trigger::Automatic, Rungs::OutputsOnly, |input| {
+        let plan = plan(input);
+        assert_eq!(plan.rung.as_str(), "mask");
+        let outcome = apply(input, &plan, &Draft::NotNeeded, &Feedback::default());
+        assert_eq!((outcome.status, outcome.snapshot), (Status::ContentTruncated, None));
+        assert!(outcome.after < outcome.before && !outcome.files.is_empty());
+        let unsaved = outcome.files.into_iter().map(|file| file.file).collect();
+        let outcome = apply(input, &plan, &Draft::NotNeeded, &Feedback { unsaved, ..Feedback::default() });
+        assert_eq!((outcome.status, outcome.messages), (Status::Noop, None));
+    });
+}
