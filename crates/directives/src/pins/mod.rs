@@ -166,7 +166,7 @@ const RULE: &str = "Rule: ";
 const INDENT: &str = "  ";
 
 impl Pin {
-    /// The lines of a snapshot that say it: [`read_rules`] finds it in them again.
+    /// The lines of a snapshot that say it: `read_rules` finds it in them again.
     pub fn lines(&self) -> Vec<String> {
         let is_unclear = [USER_SAID, FOUND, RULE].iter().any(|start| self.text.starts_with(start));
         let first = if is_unclear { RULE } else { "" };
