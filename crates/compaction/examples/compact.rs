@@ -5,7 +5,7 @@
 //! have; the others have nothing but prose, which a user types and a model answers: messages of
 //! 1 KB, of 100 bytes and of 100 KB; and a small one is nothing but standing instructions, which are all kept.
 //!
-//! What is timed is all that stands between the bytes of a history and the smaller conversation: reading and following on
+//! Timed is everything between the bytes of a history and the smaller conversation: reading and following on
 //! one thread, then planning, composing and applying. With a file, the session in it is
 //! measured instead.
 
