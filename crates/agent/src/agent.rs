@@ -137,7 +137,7 @@ impl Agent {
         self.session.conversation()
     }
 
-    /// The session, to undo compactions, pin rules or go back in it.
+    /// The session, to undo compactions, add rules or go back in it.
     pub fn conversation_mut(&mut self) -> &mut Conversation {
         self.session.conversation_mut()
     }

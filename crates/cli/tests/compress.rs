@@ -32,8 +32,8 @@ fn the_json_has_its_keys() {
             "added_tokens",
             "split_index",
             "coverage",
-            "pins",
-            "asks",
+            "rules",
+            "requests",
             "ledger",
             "snapshot",
             "contents",
@@ -43,8 +43,8 @@ fn the_json_has_its_keys() {
         ]
     );
     assert_eq!(keys(&json["coverage"]), ["share", "kept", "of", "missing"]);
-    assert_eq!(keys(&json["pins"][0]), ["id", "text", "messages", "retired_by"]);
-    assert_eq!(keys(&json["asks"][0]), ["text", "state", "messages", "evidence"]);
+    assert_eq!(keys(&json["rules"][0]), ["id", "text", "messages", "retired_by"]);
+    assert_eq!(keys(&json["requests"][0]), ["text", "state", "messages", "evidence"]);
     assert_eq!(keys(&json["ledger"])[..5], ["files", "commands", "tests", "errors", "jobs"]);
     assert_eq!(keys(&json["coverage"]["missing"][0]), ["text", "kind", "message"]);
 }
@@ -56,7 +56,7 @@ fn a_session_too_long_for_its_window_becomes_smaller() {
     let (before, after) = (tokens(&json, "before_tokens"), tokens(&json, "after_tokens"));
     assert!(before > 20_000 && after < 10_000, "{before} became {after}");
     assert!(tokens(&json, "added_tokens") <= 3_000);
-    assert_eq!((&json["pins"][0]["text"], &json["pins"][0]["messages"][0]), (&RULE.into(), &"m1".into()));
+    assert_eq!((&json["rules"][0]["text"], &json["rules"][0]["messages"][0]), (&RULE.into(), &"m1".into()));
     check_has(json["snapshot"].as_str().expect("a text"), &["<state_snapshot", RULE]);
     let contents = json["contents"].as_array().expect("a list");
     assert!(contents.len() < 120 && contents[0]["role"] == "user", "{contents:?}");
@@ -150,11 +150,11 @@ fn the_result_is_a_session_without_faults() {
             &told,
             &[
                 "Compacted:",
-                "1 of 1 pin kept",
+                "1 of 1 rule kept",
                 "before",
                 "after",
                 "Coverage: ",
-                "Pins: ",
+                "Rules: ",
                 "Wrote ",
                 "offline",
             ],
@@ -165,7 +165,7 @@ fn the_result_is_a_session_without_faults() {
         assert_eq!((&is["format"], &is["faults"]), (&was["format"], &Value::Array(Vec::new())));
         assert!(tokens(&is["tokens"], "total") < tokens(&was["tokens"], "total") / 2 + 2_000);
         // The rules are still known, under the marks they had.
-        assert_eq!(is["pins"], was["pins"]);
+        assert_eq!(is["rules"], was["rules"]);
     }
 }
 
@@ -354,7 +354,7 @@ fn check_same_as_held(sandbox: &Sandbox, name: &str, window: &str) {
     for key in ["status", "reason", "before_tokens", "after_tokens", "split_index", "coverage", "report"] {
         assert_eq!(let_go[key], held[key], "{name}: {key}");
     }
-    for key in ["snapshot", "pins", "asks", "ledger"] {
+    for key in ["snapshot", "rules", "requests", "ledger"] {
         assert!(let_go[key] == held[key], "{name}: {key} differs");
     }
 }
@@ -403,7 +403,7 @@ fn real_sessions_become_smaller_and_stay_sound() {
         if status == "compressed" || status == "last_resort" {
             let (before, after) = (tokens(&json, "before_tokens"), tokens(&json, "after_tokens"));
             assert!(after < before && after <= 8_000, "{file}: {before} became {after}");
-            assert_eq!(json["report"]["pins_kept"], json["report"]["pins"], "{file}");
+            assert_eq!(json["report"]["rules_kept"], json["report"]["rules"], "{file}");
             assert_eq!(
                 sandbox.json(&["inspect", "out", "--json"])["faults"],
                 Value::Array(Vec::new()),

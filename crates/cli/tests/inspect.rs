@@ -47,8 +47,8 @@ fn the_report_says_what_matters() {
         "Heaviest tools",
         "Heaviest files",
         "Heaviest messages",
-        "Pins: 1 standing instruction",
-        "Asks: ",
+        "Rules: 1 standing instruction",
+        "Requests: ",
         "2 files changed",
         "src/retry.rs",
         "cargo test: 61 passed",
@@ -88,8 +88,8 @@ fn the_json_has_its_keys() {
             "files",
             "heaviest",
             "growth",
-            "pins",
-            "asks",
+            "rules",
+            "requests",
             "ledger",
             "compactions",
             "side_chains",
@@ -103,7 +103,7 @@ fn the_json_has_its_keys() {
         json["tokens"].as_object().expect("an object").keys().map(String::as_str).collect();
     assert_eq!(tokens[..5], ["total", "estimated", "dropped", "window", "window_source"]);
     assert_eq!(tokens[5..], ["threshold", "threshold_set_by", "share", "by_kind"]);
-    assert_eq!((&json["schema"], &json["format"]), (&1.into(), &"claude-code".into()));
+    assert_eq!((&json["schema"], &json["format"]), (&2.into(), &"claude-code".into()));
     assert_eq!(json["title"], "Retry failed uploads in ferry");
     let total = json["tokens"]["total"].as_u64().expect("a number");
     let kinds = json["tokens"]["by_kind"].as_object().expect("an object");
@@ -115,9 +115,9 @@ fn the_json_has_its_keys() {
 fn the_json_has_what_was_tracked() {
     let output = run(&["inspect", "--json", FIXTURE]);
     let json: Value = serde_json::from_str(stdout(&output)).expect("one JSON object");
-    assert_eq!(json["pins"][0]["messages"][0], "m1");
-    assert_eq!(json["pins"][0]["retired_by"], Value::Null);
-    assert_eq!(json["asks"][1]["state"], "open");
+    assert_eq!(json["rules"][0]["messages"][0], "m1");
+    assert_eq!(json["rules"][0]["retired_by"], Value::Null);
+    assert_eq!(json["requests"][1]["state"], "open");
     let files: Vec<_> = json["ledger"]["files"].as_array().expect("a list").iter().collect();
     let states: Vec<_> = files.iter().map(|file| (file["path"].as_str(), file["state"].as_str())).collect();
     assert_eq!(

@@ -107,7 +107,10 @@ fn it_is_told_what_was_found_and_where() {
     let sandbox = sandbox();
     let compressed = sandbox.json(&["compress", "leaky.json", "--redact", "--json"]);
     assert_eq!(compressed["report"]["redacted"], expected);
-    check_has(&compressed["pins"][0]["text"].to_string(), &["Always push with [REDACTED] and nothing else."]);
+    check_has(
+        &compressed["rules"][0]["text"].to_string(),
+        &["Always push with [REDACTED] and nothing else."],
+    );
     let exported =
         sandbox.json(&["sessions", "export", "leaky.json", "--format", "openai", "--redact", "--json"]);
     assert_eq!(exported["redacted"], expected);

@@ -90,7 +90,7 @@ fn sessions_of_this_folder_can_be_named_wherever_a_file_can() {
     let sandbox = Sandbox::new();
     imported(&sandbox);
     assert!(sandbox.done(&["inspect", "latest"]).contains("tokens"));
-    assert_eq!(sandbox.json(&["compress", "latest", "--force", "--json"])["schema"], 1);
+    assert_eq!(sandbox.json(&["compress", "latest", "--force", "--json"])["schema"], 2);
     let exported = sandbox.done(&["sessions", "export", "latest", "--format", "neutral", "-o", "out.json"]);
     assert!(exported.contains("out.json"), "{exported}");
     sandbox.check_refused(&["inspect", "lastest"], 1, &["no file and no session called lastest"]);

@@ -2,7 +2,7 @@
 //!
 //! A model's summary is prose of unknown worth. Its lines are kept within a share of the budget, the heaviest first, and get
 //! the mark of the message that shares their anchors; what no message shares is told to be without a source. A rule that
-//! the user did not say and a task that they did not give are marked as *found*, a goal that they did not set is dropped. Pins, the user's words, asks and the record of work are written as always, and
+//! the user did not say and a task that they did not give are marked as *found*, a goal that they did not set is dropped. Rules, the user's words, requests and the record of work are written as always, and
 //! what room is left goes to lines that hold what the summary misses.
 
 mod sources;
@@ -18,7 +18,7 @@ use crate::analysis::Analysis;
 use crate::compose::{ComposeOptions, Composed, compose, compose_standing};
 use crate::last_resort::minimal_snapshot_before;
 use crate::plan::Compaction;
-use crate::required::{keep_pins, rules_size};
+use crate::required::{keep_rules, rules_size};
 
 /// Completion of a snapshot with lines that hold what a summary misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -120,18 +120,18 @@ impl<'a> SnapshotWriter<'a> {
     fn write(&self, own: &Snapshot, repairing: Repairing) -> Composed {
         let (tracker, options) = (self.analysis.tracker(), self.analysis.options());
         let tail_from = self.compaction.tail_from;
-        let pins_exceed_budget =
+        let rules_exceed_budget =
             rules_size(tracker, &self.tail, &options.estimator) > options.budget.snapshot;
         if tail_from > self.analysis.environment.len {
             let composed = self.compose_around(own, repairing);
-            let snapshot = keep_pins(composed.snapshot, tracker, &self.tail);
+            let snapshot = keep_rules(composed.snapshot, tracker, &self.tail);
             if self.analysis.total(tail_from, &self.tail, &snapshot) <= options.budget.window {
-                return Composed { snapshot, pins_exceed_budget, ..composed };
+                return Composed { snapshot, rules_exceed_budget, ..composed };
             }
         }
         let snapshot = minimal_snapshot_before(self.analysis, tail_from, &self.tail);
         let coverage = measure_coverage(&tracker.pool, &snapshot.render(), &self.tail, self.before);
-        Composed { snapshot, coverage, pins_exceed_budget }
+        Composed { snapshot, coverage, rules_exceed_budget }
     }
 
     /// Composes what stands beside `own`, which counts as known already, and puts both together.
@@ -234,13 +234,13 @@ impl<'a> SnapshotWriter<'a> {
     fn attribute_rule(&self, line: &Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Option<Line> {
         let text = line.lines.join(" ");
         let rule = without_bullet(&text);
-        // What the tracker pinned, or already counts among the user's words, is written from there.
-        if self.analysis.tracker().pins().active().any(|pin| sources::says(rule, &pin.text)) {
+        // What the tracker knows as a rule, or already counts among the user's words, is written from there.
+        if self.analysis.tracker().rules().active().any(|known| sources::says(rule, &known.text)) {
             return None;
         }
         if let Some(quote) = sources.quote(rule) {
             let is_retired =
-                self.analysis.tracker().pins().retired().any(|pin| sources::says(&quote.text, &pin.text));
+                self.analysis.tracker().rules().retired().any(|rule| sources::says(&quote.text, &rule.text));
             if is_retired || notes.quoted.contains(&quote) {
                 return None;
             }
@@ -310,7 +310,7 @@ fn without_bullet(text: &str) -> &str {
 }
 
 /// Puts two snapshots together. The goal is said once; the record of work stands before what else is said about files; a
-/// rule stands behind the pins and before the user's words.
+/// rule stands behind the rules and before the user's words.
 fn merge(beside: &Snapshot, own: &Snapshot) -> Snapshot {
     let mut merged = Snapshot::new(beside.through());
     for section in Section::ALL {
@@ -328,17 +328,17 @@ fn merge(beside: &Snapshot, own: &Snapshot) -> Snapshot {
     merged
 }
 
-/// Parts the pins from the user's words, which may stand in one entry if they are of one message.
+/// Parts the rules from the user's words, which may stand in one entry if they are of one message.
 fn pins_and_words(entries: &[Entry]) -> (Vec<Entry>, Vec<Entry>) {
     let words_from = |entry: &Entry| entry.lines().iter().position(|line| line.starts_with(USER_SAID));
     let Some(index) = entries.iter().position(|entry| words_from(entry).is_some()) else {
         return (entries.to_vec(), Vec::new());
     };
     let mixed = &entries[index];
-    let (pins, words) = mixed.lines().split_at(words_from(mixed).unwrap_or(0));
+    let (rules, words) = mixed.lines().split_at(words_from(mixed).unwrap_or(0));
     let marked = |lines: &[String]| Entry::new(mixed.marks().iter().copied(), lines);
     let mut before = entries[..index].to_vec();
-    before.push(marked(pins));
+    before.push(marked(rules));
     let mut behind = vec![marked(words)];
     behind.extend_from_slice(&entries[index + 1..]);
     (before, behind)

@@ -212,7 +212,7 @@ pub struct Floor {
     /// Memory files.
     pub memory: TokenCount,
     /// Standing instructions of the user's.
-    pub pins: TokenCount,
+    pub rules: TokenCount,
     /// The newest user message.
     pub newest_user_message: TokenCount,
     /// The last call with its result, or the last message.
@@ -229,7 +229,7 @@ pub enum FloorPart {
     /// Memory files.
     Memory,
     /// Standing instructions of the user's.
-    Pins,
+    Rules,
     /// The newest user message.
     NewestUserMessage,
     /// The last call with its result, or the last message.
@@ -256,7 +256,7 @@ impl Floor {
             (FloorPart::System, self.system),
             (FloorPart::Tools, self.tools),
             (FloorPart::Memory, self.memory),
-            (FloorPart::Pins, self.pins),
+            (FloorPart::Rules, self.rules),
             (FloorPart::NewestUserMessage, self.newest_user_message),
             (FloorPart::LastGroup, self.last_group),
         ]
@@ -286,7 +286,7 @@ impl FloorPart {
             Self::System => "system instruction",
             Self::Tools => "tool declarations",
             Self::Memory => "memory files",
-            Self::Pins => "standing instructions",
+            Self::Rules => "standing instructions",
             Self::NewestUserMessage => "newest user message",
             Self::LastGroup => "last message or tool call with its result",
         }
@@ -298,7 +298,7 @@ impl FloorPart {
             Self::System => "shorten the system instruction, or use a model with a larger window",
             Self::Tools => "declare fewer tools, or use a model with a larger window",
             Self::Memory => "shorten the memory files, or use a model with a larger window",
-            Self::Pins => "remove instructions that no longer hold, or use a model with a larger window",
+            Self::Rules => "remove instructions that no longer hold, or use a model with a larger window",
             Self::NewestUserMessage => "put the long text into a file and name the file in the message",
             Self::LastGroup => "ask for less output at once, or use a model with a larger window",
         }

@@ -1,10 +1,10 @@
-//! Writes the snapshot: pins, the user's words, asks, the record of work, and then the lines that cover most of what later
+//! Writes the snapshot: rules, the user's words, requests, the record of work, and then the lines that cover most of what later
 //! work is likely to need, each within its share of the budget.
 
 use std::collections::HashSet;
 
 use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
-use longhaul_directives::{AskState, Pin};
+use longhaul_directives::{RequestState, UserRule};
 use longhaul_extract::{Choice, Coverage, choose_lines, measure_coverage};
 use longhaul_ledger::LedgerSection;
 use longhaul_snapshot::{DONE, Entry, IN_PROGRESS, Section, Snapshot, TODO, USER_SAID};
@@ -15,7 +15,7 @@ use crate::tracker::Tracker;
 /// Options of a snapshot.
 #[derive(Clone, Debug)]
 pub struct ComposeOptions<'a> {
-    /// The most tokens of the snapshot, tags and marks included. Pins stay even if they alone take more.
+    /// The most tokens of the snapshot, tags and marks included. Rules stay even if they alone take more.
     pub budget: TokenCount,
     /// The messages that stay as they are.
     pub tail: &'a [Message],
@@ -34,8 +34,8 @@ pub struct Composed {
     pub snapshot: Snapshot,
     /// Coverage: what of the compacted messages is still there.
     pub coverage: Coverage,
-    /// True if the pins alone take more than the budget.
-    pub pins_exceed_budget: bool,
+    /// True if the rules alone take more than the budget.
+    pub rules_exceed_budget: bool,
 }
 
 /// The user's words take at most this share of a small snapshot.
@@ -47,7 +47,7 @@ const WORDS_BEYOND: f64 = 0.25;
 /// So much less, in tokens, of a snapshot of 1,000 tokens, and the less the larger it is: a small one has more to say than
 /// what was typed.
 const WORDS_LESS: f64 = 120.0;
-/// Goal, asks and plan take at most this share.
+/// Goal, requests and plan take at most this share.
 const ASKS_SHARE: f64 = 0.07;
 /// The record of work takes at most this share.
 const LEDGER_SHARE: f64 = 0.15;
@@ -81,12 +81,12 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// The content of every snapshot: pins, the user's words, asks and the record of work.
+    /// The content of every snapshot: rules, the user's words, requests and the record of work.
     fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
         let mut draft = Self::new(tracker, options);
-        draft.pins();
+        draft.rules();
         draft.words();
-        draft.asks();
+        draft.requests();
         draft.ledger();
         draft
     }
@@ -123,13 +123,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Standing instructions are kept whatever they cost; one that stands in the tail is there already.
-    fn pins(&mut self) {
+    fn rules(&mut self) {
         let before = self.options.before;
-        let said_before = |pin: &&Pin| pin.messages.last().is_none_or(|at| *at < before);
-        let pins: Vec<&Pin> = self.tracker.pins.active().filter(said_before).collect();
-        for pin in pins {
-            let at = pin.messages.last().copied().unwrap_or(Ordinal(0));
-            self.put(Section::ActiveConstraints, at, pin.lines(), 1.0);
+        let said_before = |rule: &&UserRule| rule.messages.last().is_none_or(|at| *at < before);
+        let rules: Vec<&UserRule> = self.tracker.rules.active().filter(said_before).collect();
+        for rule in rules {
+            let at = rule.messages.last().copied().unwrap_or(Ordinal(0));
+            self.put(Section::ActiveConstraints, at, rule.lines(), 1.0);
         }
     }
 
@@ -149,37 +149,39 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn asks(&mut self) {
+    fn requests(&mut self) {
         let mut room = (self.options.budget.0 as f64 * ASKS_SHARE).min(self.left);
-        let asks = self.tracker.asks.all();
+        let requests = self.tracker.requests.all();
         // A small snapshot says in few words what stands in the user's own beside it.
         let brief = |most: usize| most.min(self.options.budget.0 as usize / 20);
-        let first = asks.iter().find(|ask| !matches!(ask.state, AskState::Replaced { .. }));
+        let first = requests.iter().find(|request| !matches!(request.state, RequestState::Replaced { .. }));
         if let Some(first) = first {
             let goal = first_sentence(&first.text, brief(200));
             let at = first.messages.first().copied().unwrap_or(Ordinal(1));
             self.put_within(&mut room, Section::OverallGoal, at, goal);
         }
-        // A step that was taken over from an earlier snapshot as an ask is told by the plan, if there is one again.
+        // A step that was taken over from an earlier snapshot as a request is told by the plan, if there is one again.
         let plan = self.tracker.ledger.plan_lines();
         let is_step = |text: &str| {
             plan.iter().any(|line| line.text.split_once("] ").is_some_and(|(_, step)| step == text))
         };
         // The newest first: it says what to do now.
-        for ask in asks.iter().rev().filter(|ask| !is_step(&ask.text)).take(12) {
-            let state = match &ask.state {
+        for request in requests.iter().rev().filter(|request| !is_step(&request.text)).take(12) {
+            let state = match &request.state {
                 // That the goal is still to be reached goes without saying.
-                AskState::Open { claim: None } if first.is_some_and(|first| std::ptr::eq(first, ask)) => {
+                RequestState::Open { claim: None }
+                    if first.is_some_and(|first| std::ptr::eq(first, request)) =>
+                {
                     continue;
                 }
-                AskState::Open { claim: None } => TODO,
-                AskState::Open { claim: Some(_) } => IN_PROGRESS,
-                AskState::Done(_) => DONE,
-                AskState::Replaced { .. } => continue,
+                RequestState::Open { claim: None } => TODO,
+                RequestState::Open { claim: Some(_) } => IN_PROGRESS,
+                RequestState::Done(_) => DONE,
+                RequestState::Replaced { .. } => continue,
             };
-            let at = ask.messages.last().copied().unwrap_or(Ordinal(1));
+            let at = request.messages.last().copied().unwrap_or(Ordinal(1));
             if at < self.options.before {
-                let line = format!("{state} {}", first_sentence(&ask.text, brief(110)));
+                let line = format!("{state} {}", first_sentence(&request.text, brief(110)));
                 self.put_within(&mut room, Section::TaskState, at, line);
             }
         }
@@ -291,10 +293,10 @@ impl<'a> Draft<'a> {
             entries.remove(index);
             snapshot = build(through, &entries);
         }
-        let pins_exceed_budget = !fits(&snapshot);
+        let rules_exceed_budget = !fits(&snapshot);
         let coverage =
             measure_coverage(&self.tracker.pool, &snapshot.render(), self.options.tail, self.options.before);
-        Composed { snapshot, coverage, pins_exceed_budget }
+        Composed { snapshot, coverage, rules_exceed_budget }
     }
 }
 
@@ -391,7 +393,7 @@ mod tests {
             .map(|nth| user(&format!("Never touch the folder named old_{nth} in any of your edits.")))
             .collect();
         let composed = composed(&tracker(&rules), 200);
-        assert!(composed.pins_exceed_budget);
+        assert!(composed.rules_exceed_budget);
         let text = composed.snapshot.render();
         assert!((0..60).all(|nth| text.contains(&format!("old_{nth} "))), "{text}");
     }
@@ -416,7 +418,7 @@ mod tests {
             let composed = super::tests::composed(&tracker, budget);
             let text = composed.snapshot.render();
             let tokens = Estimator::default().text(&text).tokens();
-            prop_assert!(tokens <= TokenCount(budget) || composed.pins_exceed_budget, "{tokens} of {budget}");
+            prop_assert!(tokens <= TokenCount(budget) || composed.rules_exceed_budget, "{tokens} of {budget}");
             prop_assert_eq!(parse_snapshot(&text), Some(composed.snapshot));
             prop_assert_eq!(super::tests::composed(&tracker, budget).snapshot.render(), text);
         }

@@ -63,7 +63,7 @@ fn measure_minimum(analysis: &Analysis<'_>) -> (Floor, TokenCount) {
         system: fixed.system,
         tools: fixed.tools,
         memory: analysis.fixed.tokens() - fixed.system - fixed.tools,
-        pins: (rules + acknowledgement).tokens(),
+        rules: (rules + acknowledgement).tokens(),
         newest_user_message: newest_size,
         last_group: tail_size.tokens() - in_group,
     };

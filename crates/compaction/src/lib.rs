@@ -99,7 +99,7 @@ pub use outcome::{DraftFigures, Outcome};
 pub use plan::{Compaction, FileToSave, Plan, Rung};
 pub use prepare::{PreparedMessages, prepare};
 pub use replace::{Replacement, apply_replacements, output_file};
-pub use report::{AskCounts, LedgerCounts, Report};
+pub use report::{LedgerCounts, Report, RequestCounts};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
 pub use routing::{routing_window, scoring_window};
 pub use shorten::Shortening;
@@ -112,7 +112,7 @@ pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_o
 pub use longhaul_conversation::{
     Estimator, Message, Ordinal, Part, Role, TokenCount, ToolCall, ToolResult, Trigger,
 };
-pub use longhaul_directives::{Asks, Pins};
+pub use longhaul_directives::{UserRequests, UserRules};
 pub use longhaul_extract::Coverage;
 pub use longhaul_ledger::Ledger;
 pub use longhaul_snapshot::Snapshot;

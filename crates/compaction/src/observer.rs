@@ -1,7 +1,7 @@
 //! Observer of a conversation: notes message by message what is done and what is said.
 
 use longhaul_conversation::{Message, Ordinal, Origin, Part};
-use longhaul_directives::{Asks, Pins, UserWords};
+use longhaul_directives::{UserRequests, UserRules, UserWords};
 use longhaul_extract::{Gathered, Pool};
 use longhaul_ledger::Ledger;
 use longhaul_snapshot::{FOUND, Section, Snapshot, SnapshotLine, USER_SAID, any_snapshot, without_state};
@@ -11,8 +11,8 @@ use crate::message_facts::MessageFacts;
 /// Observer that keeps the parts of a tracker up to date.
 pub(crate) struct Observer<'t> {
     pub(crate) ledger: &'t mut Ledger,
-    pub(crate) pins: &'t mut Pins,
-    pub(crate) asks: &'t mut Asks,
+    pub(crate) rules: &'t mut UserRules,
+    pub(crate) requests: &'t mut UserRequests,
     pub(crate) words: &'t mut UserWords,
     pub(crate) pool: &'t mut Pool,
     /// Ordinal of the newest message.
@@ -46,8 +46,8 @@ impl Observer<'_> {
 
     fn observe_words(&mut self, at: Ordinal, message: &Message) {
         let MessageFacts { ordinal, instructions, mut overheard, words, lines } = MessageFacts::of(message);
-        self.pins.follow(ordinal, &instructions);
-        self.asks.follow(ordinal, &mut overheard);
+        self.rules.follow(ordinal, &instructions);
+        self.requests.follow(ordinal, &mut overheard);
         if let Some(words) = words {
             self.words.take_in(at, words);
         }
@@ -69,7 +69,7 @@ impl Observer<'_> {
         match source {
             SnapshotSource::Lost { through } | SnapshotSource::Known { through } if self.words.is_empty() => {
                 if matches!(source, SnapshotSource::Lost { .. }) {
-                    self.asks.take_over(snapshot);
+                    self.requests.take_over(snapshot);
                 }
                 self.carry_over_own(snapshot, through);
             }
@@ -93,13 +93,13 @@ impl Observer<'_> {
     }
 
     fn carry_over_own(&mut self, snapshot: &Snapshot, through: Ordinal) {
-        self.pins.take_over(snapshot);
+        self.rules.take_over(snapshot);
         for (section, entries) in snapshot.sections() {
             for entry in entries {
                 let at = entry.marks().last().copied().unwrap_or(through);
                 match section {
                     Section::ActiveConstraints => carry_over_words(self.words, at, entry.lines()),
-                    // What was to be done then may be done later: only the asks know.
+                    // What was to be done then may be done later: only the requests know.
                     Section::TaskState => {
                         entry.lines().iter().for_each(|line| self.quote(without_state(line), at));
                     }

@@ -12,8 +12,8 @@ use crate::environment::find_environment;
 use crate::input::Input;
 use crate::plan::{FileToSave, Plan};
 use crate::rebuild::{Rebuilt, rebuild};
-use crate::report::{AskCounts, LedgerCounts, Report};
-use crate::required::count_kept_pins;
+use crate::report::{LedgerCounts, Report, RequestCounts};
+use crate::required::count_kept_rules;
 use crate::status::Status;
 
 /// Outcome of a compaction.
@@ -46,7 +46,7 @@ pub struct Outcome {
     /// Warnings for the user.
     pub warnings: Vec<String>,
     /// True if the standing instructions alone take more than the snapshot's budget.
-    pub pins_exceed_budget: bool,
+    pub rules_exceed_budget: bool,
     /// Figures of the draft, where one was used or found too little.
     pub draft: Option<DraftFigures>,
     /// Account of a model's lines, where its summary was used or found too little.
@@ -146,10 +146,10 @@ impl Outcome {
             files = changed.files;
         }
         let now: &[Message] = messages.as_deref().unwrap_or(input.messages());
-        let (pins_kept, pins) = count_kept_pins(tracker, now);
+        let (rules_kept, rules) = count_kept_rules(tracker, now);
         let (composed, notes) =
             written.map_or((None, None), |written| (Some(written.composed), written.notes));
-        let pins_exceed_budget = composed.as_ref().is_some_and(|composed| composed.pins_exceed_budget);
+        let rules_exceed_budget = composed.as_ref().is_some_and(|composed| composed.rules_exceed_budget);
         let report = Report {
             status,
             reason: reason.clone(),
@@ -163,10 +163,10 @@ impl Outcome {
             snapshot_budget: plan.compaction().map_or(options.budget.snapshot, |plan| plan.snapshot_budget),
             messages_before: prepared.given,
             messages_after: messages.as_ref().map_or(prepared.given, Vec::len),
-            pins_kept,
-            pins,
-            pins_exceed_budget,
-            asks: AskCounts::of(tracker),
+            rules_kept,
+            rules,
+            rules_exceed_budget,
+            requests: RequestCounts::of(tracker),
             ledger: LedgerCounts::of(tracker),
             coverage: composed.as_ref().map(|composed| composed.coverage.share),
             files_saved: files.len(),
@@ -189,7 +189,7 @@ impl Outcome {
             files,
             repairs,
             warnings,
-            pins_exceed_budget,
+            rules_exceed_budget,
             draft: None,
             notes,
             is_vain: false,
@@ -214,7 +214,7 @@ fn added_tokens(input: &Input<'_>, messages: &[Message], added: usize) -> TokenC
 
 fn warnings(report: &Report, plan: &Plan, budget: TokenCount) -> Vec<String> {
     let mut warnings = Vec::new();
-    if report.pins_exceed_budget {
+    if report.rules_exceed_budget {
         warnings.push(format!(
             "the standing instructions alone take more than the snapshot's budget of {budget} tokens"
         ));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longhaul_conversation::TokenCount;
-use longhaul_directives::AskState;
+use longhaul_directives::RequestState;
 use serde::Serialize;
 
 use crate::Status;
@@ -37,13 +37,13 @@ pub struct Report {
     /// Number of messages now.
     pub messages_after: usize,
     /// Number of standing instructions that the conversation says.
-    pub pins_kept: usize,
+    pub rules_kept: usize,
     /// Number of standing instructions in force.
-    pub pins: usize,
+    pub rules: usize,
     /// True if the standing instructions alone take more than the snapshot's budget.
-    pub pins_exceed_budget: bool,
-    /// The asks by what became of them.
-    pub asks: AskCounts,
+    pub rules_exceed_budget: bool,
+    /// The requests by what became of them.
+    pub requests: RequestCounts,
     /// Counts of the record of work.
     pub ledger: LedgerCounts,
     /// The share of what later work may need that is still there, where something was compacted.
@@ -56,9 +56,9 @@ pub struct Report {
     pub duration: Option<Duration>,
 }
 
-/// The asks by what became of them.
+/// The requests by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct AskCounts {
+pub struct RequestCounts {
     /// To be done.
     pub open: usize,
     /// Done.
@@ -91,15 +91,15 @@ impl Report {
     }
 }
 
-impl AskCounts {
+impl RequestCounts {
     /// Counts what a tracker knows.
     pub fn of(tracker: &Tracker) -> Self {
         let mut counts = Self::default();
-        for ask in tracker.asks().all() {
-            match ask.state {
-                AskState::Open { .. } => counts.open += 1,
-                AskState::Done(_) => counts.done += 1,
-                AskState::Replaced { .. } => counts.replaced += 1,
+        for request in tracker.requests().all() {
+            match request.state {
+                RequestState::Open { .. } => counts.open += 1,
+                RequestState::Done(_) => counts.done += 1,
+                RequestState::Replaced { .. } => counts.replaced += 1,
             }
         }
         counts

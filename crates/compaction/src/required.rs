@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use longhaul_conversation::{Estimator, Message, Ordinal, Origin, Part, Role, TokenCount, grouped};
-use longhaul_directives::Pin;
+use longhaul_directives::UserRule;
 use longhaul_snapshot::{Entry, Section, Snapshot, USER_SAID, own_snapshot};
 use longhaul_text::{Ends, ends};
 
@@ -42,7 +42,7 @@ pub(crate) fn minimal_snapshot(
     tail: &[Message],
     words_before: Option<NewestWords<'_>>,
 ) -> Snapshot {
-    let mut snapshot = with_pins(&Snapshot::new(through), &pins_not_in(tracker, tail));
+    let mut snapshot = with_rules(&Snapshot::new(through), &pins_not_in(tracker, tail));
     if let Some(words) = words_before {
         let text = typed(words.message).collect::<Vec<_>>().join("\n");
         let Ends { head, tail, omitted } = ends(&text, SHORTEST_WORDS);
@@ -62,28 +62,28 @@ pub(crate) fn rules_size(tracker: &Tracker, tail: &[Message], estimator: &Estima
 }
 
 /// The snapshot with every instruction that neither it nor the tail says in front.
-pub(crate) fn keep_pins(snapshot: Snapshot, tracker: &Tracker, tail: &[Message]) -> Snapshot {
+pub(crate) fn keep_rules(snapshot: Snapshot, tracker: &Tracker, tail: &[Message]) -> Snapshot {
     let constraints = Constraints::of([&snapshot]);
-    let missing: Vec<&Pin> =
-        pins_not_in(tracker, tail).into_iter().filter(|pin| !constraints.say(pin)).collect();
-    if missing.is_empty() { snapshot } else { with_pins(&snapshot, &missing) }
+    let missing: Vec<&UserRule> =
+        pins_not_in(tracker, tail).into_iter().filter(|rule| !constraints.say(rule)).collect();
+    if missing.is_empty() { snapshot } else { with_rules(&snapshot, &missing) }
 }
 
 /// Counts the instructions in force that the messages say, typed or in a snapshot, and all that are in force.
-pub(crate) fn count_kept_pins(tracker: &Tracker, messages: &[Message]) -> (usize, usize) {
+pub(crate) fn count_kept_rules(tracker: &Tracker, messages: &[Message]) -> (usize, usize) {
     let snapshots: Vec<Snapshot> = messages.iter().filter_map(own_snapshot).collect();
     let constraints = Constraints::of(&snapshots);
-    let missing = pins_not_in(tracker, messages).into_iter().filter(|pin| !constraints.say(pin)).count();
-    let all = tracker.pins().active().count();
+    let missing = pins_not_in(tracker, messages).into_iter().filter(|rule| !constraints.say(rule)).count();
+    let all = tracker.rules().active().count();
     (all - missing, all)
 }
 
 /// The instructions that hold and that nobody says in the tail.
-fn pins_not_in<'t>(tracker: &'t Tracker, tail: &[Message]) -> Vec<&'t Pin> {
-    let pins: Vec<&Pin> = tracker.pins().active().collect();
-    let texts: Vec<&str> = pins.iter().map(|pin| pin.text.as_str()).collect();
+fn pins_not_in<'t>(tracker: &'t Tracker, tail: &[Message]) -> Vec<&'t UserRule> {
+    let rules: Vec<&UserRule> = tracker.rules().active().collect();
+    let texts: Vec<&str> = rules.iter().map(|rule| rule.text.as_str()).collect();
     let said = find_phrases(&texts, tail.iter().flat_map(typed));
-    pins.into_iter().zip(said).filter_map(|(pin, is_said)| (!is_said).then_some(pin)).collect()
+    rules.into_iter().zip(said).filter_map(|(rule, is_said)| (!is_said).then_some(rule)).collect()
 }
 
 /// Constraints of snapshots by their lines; there may be thousands.
@@ -100,8 +100,8 @@ impl<'s> Constraints<'s> {
         Self(by_line)
     }
 
-    fn say(&self, pin: &Pin) -> bool {
-        let own = entry_of(pin);
+    fn say(&self, rule: &UserRule) -> bool {
+        let own = entry_of(rule);
         let Some(first) = own.lines().first() else { return true };
         self.0
             .get(first.as_str())
@@ -109,14 +109,14 @@ impl<'s> Constraints<'s> {
     }
 }
 
-fn entry_of(pin: &Pin) -> Entry {
-    Entry::new(pin.messages.last().copied(), pin.lines())
+fn entry_of(rule: &UserRule) -> Entry {
+    Entry::new(rule.messages.last().copied(), rule.lines())
 }
 
 /// The snapshot with these instructions before all other constraints.
-fn with_pins(snapshot: &Snapshot, pins: &[&Pin]) -> Snapshot {
+fn with_rules(snapshot: &Snapshot, rules: &[&UserRule]) -> Snapshot {
     let mut complete = Snapshot::new(snapshot.through());
-    pins.iter().for_each(|pin| complete.push(Section::ActiveConstraints, entry_of(pin)));
+    rules.iter().for_each(|rule| complete.push(Section::ActiveConstraints, entry_of(rule)));
     for (section, entries) in snapshot.sections() {
         entries.iter().for_each(|entry| complete.push(section, entry.clone()));
     }
@@ -146,17 +146,17 @@ mod tests {
         let mut snapshot = Snapshot::new(Some(Ordinal(2)));
         snapshot.push(Section::ActiveConstraints, Entry::new([Ordinal(2)], ["User: hello"]));
         snapshot.push(Section::TaskState, Entry::unmarked("a task"));
-        let kept = keep_pins(snapshot, &tracker, &[user("Well. Always run the tests first.")]);
+        let kept = keep_rules(snapshot, &tracker, &[user("Well. Always run the tests first.")]);
         assert_eq!(
             kept.render(),
             "<state_snapshot through=\"m2\">\n<active_constraints>\n[m1] Never commit to main.\n[m2] User: hello\n\
              </active_constraints>\n<task_state>\na task\n</task_state>\n</state_snapshot>"
         );
-        assert_eq!(keep_pins(kept.clone(), &tracker, &[user("Always run the tests first.")]), kept);
+        assert_eq!(keep_rules(kept.clone(), &tracker, &[user("Always run the tests first.")]), kept);
         let summary = Part::text(Origin::Summary, kept.render());
         let message = Message::new("s", Role::User, vec![summary]);
-        assert_eq!(count_kept_pins(&tracker, &[message]), (1, 2));
-        assert_eq!(count_kept_pins(&tracker, &[user("Always run the tests first.")]), (1, 2));
+        assert_eq!(count_kept_rules(&tracker, &[message]), (1, 2));
+        assert_eq!(count_kept_rules(&tracker, &[user("Always run the tests first.")]), (1, 2));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Tracker of a conversation, kept up message by message: pins, asks, work, words and lines worth quoting.
+//! Tracker of a conversation, kept up message by message: rules, requests, work, words and lines worth quoting.
 
 use longhaul_conversation::{Message, Ordinal};
-use longhaul_directives::{Asks, Pins, UserWords};
+use longhaul_directives::{UserRequests, UserRules, UserWords};
 use longhaul_extract::Pool;
 use longhaul_ledger::Ledger;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ use crate::observer::Observer;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tracker {
     version: u32,
-    pub(crate) pins: Pins,
-    pub(crate) asks: Asks,
+    pub(crate) rules: UserRules,
+    pub(crate) requests: UserRequests,
     pub(crate) ledger: Ledger,
     pub(crate) pool: Pool,
     pub(crate) words: UserWords,
@@ -30,8 +30,8 @@ impl Default for Tracker {
     fn default() -> Self {
         Self {
             version: VERSION,
-            pins: Pins::default(),
-            asks: Asks::default(),
+            rules: UserRules::default(),
+            requests: UserRequests::default(),
             ledger: Ledger::default(),
             pool: Pool::default(),
             words: UserWords::default(),
@@ -55,23 +55,23 @@ impl Tracker {
 
     /// Observes one message.
     pub fn observe(&mut self, message: &Message) {
-        let Self { pins, asks, ledger, pool, words, last, .. } = self;
-        Observer { ledger, pins, asks, words, pool, last }.observe(message);
+        let Self { rules, requests, ledger, pool, words, last, .. } = self;
+        Observer { ledger, rules, requests, words, pool, last }.observe(message);
     }
 
     /// The standing instructions.
-    pub fn pins(&self) -> &Pins {
-        &self.pins
+    pub fn rules(&self) -> &UserRules {
+        &self.rules
     }
 
     /// The standing instructions, to be changed by the user's hand.
-    pub fn pins_mut(&mut self) -> &mut Pins {
-        &mut self.pins
+    pub fn rules_mut(&mut self) -> &mut UserRules {
+        &mut self.rules
     }
 
     /// The user's requests.
-    pub fn asks(&self) -> &Asks {
-        &self.asks
+    pub fn requests(&self) -> &UserRequests {
+        &self.requests
     }
 
     /// The record of work.
@@ -225,9 +225,9 @@ mod tests {
         let mut tracker = Tracker::default();
         talk().iter().for_each(|message| tracker.observe(message));
         let summary = Part::text(Origin::Summary, snapshot(&tracker));
-        let (asks, ledger) = (tracker.asks().all().len(), tracker.ledger().clone());
+        let (requests, ledger) = (tracker.requests().all().len(), tracker.ledger().clone());
         tracker.observe(&Message::new("s", Role::User, vec![summary]));
-        assert_eq!(tracker.asks().all().len(), asks);
+        assert_eq!(tracker.requests().all().len(), requests);
         assert_eq!(tracker.ledger(), &ledger);
     }
 }

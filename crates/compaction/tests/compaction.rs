@@ -54,7 +54,7 @@ fn check(session: &Session, options: &PlanOptions, outcome: &Outcome) {
     );
     assert!(find_faults(after).is_empty(), "{name} in {window}");
     assert_eq!(after.first().map(|first| first.role), Some(Role::User), "{name} in {window}");
-    assert_eq!(outcome.report.pins_kept, outcome.report.pins, "{name} in {window}");
+    assert_eq!(outcome.report.rules_kept, outcome.report.rules, "{name} in {window}");
     let automatic = PlanOptions { trigger: Trigger::Automatic, ..options.clone() };
     let prepared = PreparedMessages::as_given(after);
     let next = plan(&Input::new(&session.tracker, &prepared, &automatic));

@@ -75,8 +75,8 @@ fn heard(file: &str) -> (Vec<String>, Vec<String>) {
     let session = read_session(file.as_bytes()).unwrap_or_else(|error| panic!("{error}: {file}"));
     let mut tracker = Tracker::default();
     session.transcript.messages().iter().for_each(|message| tracker.observe(message));
-    let rules = tracker.pins().active().map(|pin| pin.text.clone()).collect();
-    (rules, tracker.asks().all().iter().map(|ask| ask.text.clone()).collect())
+    let rules = tracker.rules().active().map(|rule| rule.text.clone()).collect();
+    (rules, tracker.requests().all().iter().map(|request| request.text.clone()).collect())
 }
 
 /// Nothing of [`FOREIGN`] is heard, and all of [`TYPED`] is.

@@ -31,11 +31,11 @@ fn tracked(messages: &[Message]) -> Tracker {
 }
 
 fn rules(tracker: &Tracker) -> BTreeSet<String> {
-    tracker.pins().active().map(|pin| pin.text.clone()).collect()
+    tracker.rules().active().map(|rule| rule.text.clone()).collect()
 }
 
 fn requests(tracker: &Tracker) -> Vec<String> {
-    tracker.asks().all().iter().map(|ask| ask.text.clone()).collect()
+    tracker.requests().all().iter().map(|request| request.text.clone()).collect()
 }
 
 /// The session after a compaction, as a file of this format.

@@ -1,11 +1,11 @@
-//! Prints the standing instructions and the asks found in sessions, to be judged by a reader.
+//! Prints the standing instructions and the requests found in sessions, to be judged by a reader.
 //!
-//! `cargo run -p longhaul-context --example pins -- FILE...`
+//! `cargo run -p longhaul-directives --example rules -- FILE...`
 
 use std::fs::File;
 
 use longhaul_conversation::{Change, Message};
-use longhaul_directives::{AskState, Asks, Pins};
+use longhaul_directives::{RequestState, UserRequests, UserRules};
 use longhaul_formats::{Event, read};
 
 fn main() {
@@ -27,31 +27,33 @@ fn main() {
             eprintln!("{path}: {error}");
             continue;
         }
-        let mut pins = Pins::default();
-        messages.iter().for_each(|message| pins.observe(message));
+        let mut rules = UserRules::default();
+        messages.iter().for_each(|message| rules.observe(message));
         println!("== {path}: {} messages", messages.len());
-        for pin in pins.active() {
+        for rule in rules.active() {
             println!(
-                "  pin {:?} {}",
-                pin.messages.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                pin.text
+                "  rule {:?} {}",
+                rule.messages.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                rule.text
             );
         }
-        for pin in pins.retired() {
-            println!("  retired {} by {:?}", pin.text, pin.retired_by);
+        for rule in rules.retired() {
+            println!("  retired {} by {:?}", rule.text, rule.retired_by);
         }
-        let mut asks = Asks::default();
-        messages.iter().for_each(|message| asks.observe(message));
-        for ask in asks.all() {
-            let state = match &ask.state {
-                AskState::Open { claim: None } => "open".to_string(),
-                AskState::Open { claim: Some(claim) } => format!("claimed {} {}", claim.message, claim.words),
-                AskState::Done(evidence) => format!("done {} {}", evidence.message, evidence.words),
-                AskState::Replaced { by } => format!("replaced {by}"),
+        let mut requests = UserRequests::default();
+        messages.iter().for_each(|message| requests.observe(message));
+        for request in requests.all() {
+            let state = match &request.state {
+                RequestState::Open { claim: None } => "open".to_string(),
+                RequestState::Open { claim: Some(claim) } => {
+                    format!("claimed {} {}", claim.message, claim.words)
+                }
+                RequestState::Done(evidence) => format!("done {} {}", evidence.message, evidence.words),
+                RequestState::Replaced { by } => format!("replaced {by}"),
             };
-            println!("  ask {} {:?}\n      {state}", ask.messages[0], ask.text);
+            println!("  request {} {:?}\n      {state}", request.messages[0], request.text);
         }
-        total += pins.active().count();
+        total += rules.active().count();
     }
-    println!("{total} pins");
+    println!("{total} rules");
 }

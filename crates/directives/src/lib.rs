@@ -4,10 +4,10 @@
 //!
 //! ```
 //! use longhaul_conversation::{Message, Part, Role};
-//! use longhaul_directives::{Asks, Pins};
+//! use longhaul_directives::{UserRequests, UserRules};
 //!
 //! let message = Message::new("u1", Role::User, vec![Part::user_text("Fix the upload. Never push to main.")]);
-//! let (mut rules, mut requests) = (Pins::default(), Asks::default());
+//! let (mut rules, mut requests) = (UserRules::default(), UserRequests::default());
 //! rules.observe(&message);
 //! requests.observe(&message);
 //! assert_eq!(rules.active().next().map(|rule| rule.text.as_str()), Some("Never push to main."));
@@ -15,14 +15,14 @@
 //! ```
 
 mod annotated;
-mod asks;
 mod languages;
-mod pins;
+mod requests;
+mod rules;
 mod typed;
 mod user_words;
 
 pub use annotated::{AnnotatedPart, typed_texts};
-pub use asks::{Ask, AskState, Asks, Evidence, EvidenceKind, Overheard};
-pub use pins::{Instruction, Pin, PinId, Pins, Retirement, instructions_of};
+pub use requests::{Evidence, EvidenceKind, Overheard, RequestState, UserRequest, UserRequests};
+pub use rules::{Instruction, Retirement, RuleId, UserRule, UserRules, instructions_of};
 pub use typed::{Said, Voice, said_units};
 pub use user_words::{KeptWords, TypedWords, UserWords};

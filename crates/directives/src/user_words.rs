@@ -1,4 +1,4 @@
-//! Keeps what people typed, in their own words: the net under the pins, as rules seldom carry a cue word.
+//! Keeps what people typed, in their own words: the net under the rules, as rules seldom carry a cue word.
 
 use std::cmp::Reverse;
 use std::sync::LazyLock;
@@ -242,7 +242,7 @@ fn fold(units: &[Unit<'_>], most: usize) -> String {
             _ if !is_language(unit.text) => None,
             UnitKind::Quote => Some(3),
             _ if count_plain_words(unit.text, 3) < 3 => Some(3),
-            _ if asks(unit.text) => Some(0),
+            _ if asks_for_something(unit.text) => Some(0),
             UnitKind::Item { .. } => Some(1),
             _ => Some(2),
         }
@@ -303,7 +303,7 @@ fn is_language(text: &str) -> bool {
     letters * 4 >= all * 3 && !text.trim_end().ends_with(['{', '}', ';', ','])
 }
 
-fn asks(sentence: &str) -> bool {
+fn asks_for_something(sentence: &str) -> bool {
     ASKING_SEARCH.is_match(sentence) || sentence.trim_end().ends_with('?')
 }
 
@@ -370,9 +370,9 @@ mod tests {
     #[test]
     fn asking_is_heard_in_small_letters_and_capitals() {
         for said in ["You MUST do it", "Never.", "Is it?", "请看", "We Need it"] {
-            assert!(asks(said), "{said}");
+            assert!(asks_for_something(said), "{said}");
         }
-        assert!(!asks("It is fine."));
+        assert!(!asks_for_something("It is fine."));
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::path::Path;
 use longhaul_compaction::{Gauge, HostState, Input, PlanOptions, Tracker, Trigger, prepare};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, TokenCount, Transcript};
-use longhaul_directives::PinId;
-use longhaul_formats::{CompactionState, Entry, EntryKind, PinChange, RecordedFragment};
+use longhaul_directives::RuleId;
+use longhaul_formats::{CompactionState, Entry, EntryKind, RecordedFragment, RuleChange};
 use longhaul_sessions::{Log, LogError, NewSession};
 use tokio_util::sync::CancellationToken;
 
@@ -194,7 +194,7 @@ impl Conversation {
         let mut recorded = Ok(());
         if let Some(kind) = compaction_entry(&outcome, self.transcript.messages()) {
             self.log.record(&Entry { id: record_id.id.clone(), at: Some(record_id.at), kind })?;
-            recorded = self.log.sync().and_then(|()| self.pin_quotes(&outcome, &record_id));
+            recorded = self.log.sync().and_then(|()| self.add_quoted_rules(&outcome, &record_id));
             self.rebuild_transcript();
         }
         if self.state != outcome.state {
@@ -236,28 +236,28 @@ impl Conversation {
         Ok(())
     }
 
-    /// Pins a text by the user's hand; nothing if it says nothing.
+    /// Adds a rule by the user's hand; nothing if it says nothing.
     ///
     /// # Errors
     /// [`EngineError::Log`]; then nothing has changed.
-    pub fn pin(&mut self, text: &str, record_id: RecordId) -> Result<Option<PinId>, EngineError> {
+    pub fn add_rule(&mut self, text: &str, record_id: RecordId) -> Result<Option<RuleId>, EngineError> {
         let text = text.trim();
         if !text.is_empty() {
-            self.record(EntryKind::Pin(PinChange::Added { text: text.to_string() }), record_id)?;
+            self.record(EntryKind::Rule(RuleChange::Added { text: text.to_string() }), record_id)?;
         }
-        Ok(self.tracker.pins_mut().add_by_hand(text))
+        Ok(self.tracker.rules_mut().add_by_hand(text))
     }
 
-    /// Takes a pin back by the user's hand; tells whether it held until now.
+    /// Takes a rule back by the user's hand; tells whether it held until now.
     ///
     /// # Errors
     /// [`EngineError::Log`]; then nothing has changed.
-    pub fn unpin(&mut self, pin: PinId, record_id: RecordId) -> Result<bool, EngineError> {
-        if !self.tracker.pins().active().any(|active| active.id == pin) {
+    pub fn remove_rule(&mut self, rule: RuleId, record_id: RecordId) -> Result<bool, EngineError> {
+        if !self.tracker.rules().active().any(|active| active.id == rule) {
             return Ok(false);
         }
-        self.record(EntryKind::Pin(PinChange::Removed { pin: pin.to_string() }), record_id)?;
-        Ok(self.tracker.pins_mut().remove_by_hand(pin))
+        self.record(EntryKind::Rule(RuleChange::Removed { rule: rule.to_string() }), record_id)?;
+        Ok(self.tracker.rules_mut().remove_by_hand(rule))
     }
 
     /// Tells what the host has going on, and records it if it is news.
@@ -373,14 +373,14 @@ impl Conversation {
     }
 
     /// Sentences of the user's that a model recognised as rules are rules from now on.
-    fn pin_quotes(&mut self, outcome: &PassOutcome, record_id: &RecordId) -> Result<(), LogError> {
+    fn add_quoted_rules(&mut self, outcome: &PassOutcome, record_id: &RecordId) -> Result<(), LogError> {
         let quotes = outcome.result.notes.iter().flat_map(|notes| &notes.quoted);
         for (nth, quote) in quotes.enumerate() {
-            if self.tracker.pins_mut().add_quoted(&quote.text, quote.message).is_some() {
+            if self.tracker.rules_mut().add_quoted(&quote.text, quote.message).is_some() {
                 let record_id =
                     RecordId { id: format!("{}-pin-{}", record_id.id, nth + 1), at: record_id.at };
                 let text = quote.text.clone();
-                self.record(EntryKind::Pin(PinChange::Added { text }), record_id)?;
+                self.record(EntryKind::Rule(RuleChange::Added { text }), record_id)?;
             }
         }
         Ok(())
@@ -406,28 +406,28 @@ impl Conversation {
             Some(directory) => Tracker::in_directory(directory),
             None => Tracker::default(),
         };
-        let added = replay.pins().iter().filter_map(|change| match change {
-            PinChange::Added { text } => Some(text.as_str()),
-            PinChange::Removed { .. } => None,
+        let added = replay.rules().iter().filter_map(|change| match change {
+            RuleChange::Added { text } => Some(text.as_str()),
+            RuleChange::Removed { .. } => None,
         });
         let (quoted, by_hand): (Vec<_>, Vec<_>) =
             added.partition(|text| record::is_quoted(text, replay.messages()));
         for message in replay.messages() {
             tracker.observe(message);
             let at = tracker.last();
-            // A later message may take back what is pinned here, so it must be known by then.
+            // A later message may take back what is added here, so it must be known by then.
             for text in quoted.iter().filter(|text| record::says(message, text)) {
-                tracker.pins_mut().add_quoted(text, at);
+                tracker.rules_mut().add_quoted(text, at);
             }
         }
         for text in by_hand {
-            tracker.pins_mut().add_by_hand(text);
+            tracker.rules_mut().add_by_hand(text);
         }
-        for change in replay.pins() {
-            if let PinChange::Removed { pin } = change
-                && let Some(pin) = PinId::parse(pin)
+        for change in replay.rules() {
+            if let RuleChange::Removed { rule } = change
+                && let Some(rule) = RuleId::parse(rule)
             {
-                tracker.pins_mut().remove_by_hand(pin);
+                tracker.rules_mut().remove_by_hand(rule);
             }
         }
         self.tracker = tracker;

@@ -73,7 +73,7 @@ fn real_sessions_fit_keep_their_rules_and_stay_sound() {
             if let Some(after) = &result.messages {
                 assert!(find_faults(after).is_empty(), "{name}");
                 assert!(result.after <= TokenCount(window) && result.after < result.before, "{name}");
-                assert_eq!(result.report.pins_kept, result.report.pins, "{name}");
+                assert_eq!(result.report.rules_kept, result.report.rules, "{name}");
                 assert!(has_files, "{name}");
                 assert!(!answer.is_empty() || result.report.summariser.starts_with("offline"), "{name}");
             } else {

@@ -11,7 +11,7 @@ use crate::out::{Kept, Out};
 use crate::read::gemini::{Gemini, JSONL};
 use crate::read::read_line;
 use crate::records::{
-    CompactionState, Entry, HostRecord, PinChange, RecordedFragment, Rewrite, encode_entry, response_id,
+    CompactionState, Entry, HostRecord, RecordedFragment, Rewrite, RuleChange, encode_entry, response_id,
 };
 use crate::write::gemini_cli::{encode_answered, encode_record};
 use crate::{Event, Format, ReadError, SessionInfo, Warning};
@@ -122,9 +122,9 @@ impl Replay {
         self.reader.branch.rewrites()
     }
 
-    /// What the user pinned and took back by hand, in order.
-    pub fn pins(&self) -> &[PinChange] {
-        &self.reader.pins
+    /// The rules that the user added and removed by hand, in order.
+    pub fn rules(&self) -> &[RuleChange] {
+        &self.reader.rules
     }
 
     /// What was placed beside the conversation, in order.

@@ -8,8 +8,8 @@ use longhaul_conversation::{
     Transcript,
 };
 use longhaul_formats::{
-    Compaction, CompactionReport, Entry, EntryKind, Event, HostRecord, Mask, Masking, PinChange, Replay,
-    RewriteState, Setup, read_session, response_id,
+    Compaction, CompactionReport, Entry, EntryKind, Event, HostRecord, Mask, Masking, Replay, RewriteState,
+    RuleChange, Setup, read_session, response_id,
 };
 use longhaul_sessions::{Log, LogError, NewSession, Recording, Recovery, SessionKind};
 use serde_json::json;
@@ -277,12 +277,12 @@ fn notes_beside_the_conversation_come_back() {
     let (_root, mut log) = new_log();
     let setup = Setup { system: vec![Part::text(Origin::Hook, "Be brief.")], tools: Vec::new() };
     log.record(&entry("1", EntryKind::Setup(setup))).expect("recorded");
-    let pin = PinChange::Added { text: "never push".into() };
-    log.record(&entry("2", EntryKind::Pin(pin.clone()))).expect("recorded");
+    let rule = RuleChange::Added { text: "never push".into() };
+    log.record(&entry("2", EntryKind::Rule(rule.clone()))).expect("recorded");
     let host = HostRecord { skills: vec!["pdf".into()], plan: None, jobs: vec!["server".into()] };
     log.record(&entry("3", EntryKind::Host(host.clone()))).expect("recorded");
     let replayed = Replay::read(fs::File::open(log.path()).expect("there")).expect("readable");
-    assert_eq!((replayed.pins(), replayed.host()), (&[pin][..], Some(&host)));
+    assert_eq!((replayed.rules(), replayed.host()), (&[rule][..], Some(&host)));
     check(&log, "");
     assert_eq!(log.replay().transcript().system[0].as_text(), Some("Be brief."));
 }

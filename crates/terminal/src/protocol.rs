@@ -29,10 +29,10 @@ pub(crate) enum DriverCommand {
     UndoCompaction,
     /// Shows a page.
     Show(Topic),
-    /// Pins a rule.
-    Pin(String),
-    /// Removes a pin, named by its id or a prefix of it.
-    Unpin(String),
+    /// Adds a rule.
+    AddRule(String),
+    /// Removes a rule, named by its id or a prefix of it.
+    RemoveRule(String),
     /// Reloads memory files.
     ReloadMemory,
     /// Adds a fact to memory.
@@ -87,7 +87,7 @@ pub(crate) enum DriverCommand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
     Context,
-    Pins,
+    Rules,
     Statistics,
     Memory,
     MemoryFiles,

@@ -12,7 +12,7 @@ pub(crate) struct StatusLine {
     pub(crate) mode: ApprovalMode,
     pub(crate) is_trusted: bool,
     pub(crate) memory_files: usize,
-    pub(crate) pins: usize,
+    pub(crate) rules: usize,
     pub(crate) changed_files: usize,
     /// The cost so far, in dollars; none while prices are unknown.
     pub(crate) cost: Option<f64>,

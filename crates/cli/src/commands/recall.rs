@@ -172,7 +172,7 @@ fn json(query: &str, sessions: usize, search: &Search, hits: &[Hit], unread: &[S
     let hits = hits.iter().map(|hit| {
         json!({
             "session": hit.session.as_str(),
-            "mark": hit.number.map(|mark| mark.to_string()),
+            "number": hit.number.map(|number| number.to_string()),
             "message": hit.message.as_str(),
             "role": hit.role.as_str(),
             "origin": hit.origin.as_str(),
@@ -186,7 +186,7 @@ fn json(query: &str, sessions: usize, search: &Search, hits: &[Hit], unread: &[S
         })
     });
     json!({
-        "schema": 1,
+        "schema": 2,
         "query": query,
         "sessions": sessions,
         "messages": search.observed(),

@@ -129,9 +129,10 @@ fn what_is_piped_makes_no_rules_and_no_requests() {
             longhaul_formats::read_session(std::fs::File::open(&file).expect("a file")).expect("a session");
         let mut tracker = longhaul_compaction::Tracker::default();
         session.transcript.messages().iter().for_each(|message| tracker.observe(message));
-        let rules: Vec<&str> = tracker.pins().active().map(|pin| pin.text.as_str()).collect();
+        let rules: Vec<&str> = tracker.rules().active().map(|rule| rule.text.as_str()).collect();
         assert_eq!(rules, ["Always answer in German."], "{wire:?}");
-        let requests: Vec<&str> = tracker.asks().all().iter().map(|ask| ask.text.as_str()).collect();
+        let requests: Vec<&str> =
+            tracker.requests().all().iter().map(|request| request.text.as_str()).collect();
         assert_eq!(requests, ["What failed?"], "{wire:?}");
     }
 }

@@ -17,7 +17,7 @@ fn a_conversation_is_compacted_and_that_is_undone() {
     terminal.wait_for("ask, or").enter("Never push to main. Look at the parser.").wait_for("step 399");
     terminal.wait_for("ask, or").enter("And the lexer?").wait_for("lexer_399").wait_for("ask, or");
     terminal.enter("/compress preview").wait_for("Nothing has changed");
-    terminal.enter("/compress").wait_for("Compacted:").wait_for("1 pin kept").wait_for("of what matters");
+    terminal.enter("/compress").wait_for("Compacted:").wait_for("1 rule kept").wait_for("of what matters");
     terminal.wait_for("ask, or").enter("/compress undo").wait_for("The compaction is undone");
     terminal.enter("/compress undo").wait_for("no compaction to undo");
     terminal.enter("Go on.").wait_for("Fine.");
@@ -47,12 +47,12 @@ fn what_fills_the_window_is_shown() {
 fn pins_are_added_and_removed() {
     let sandbox = Sandbox::new([]);
     let mut terminal = sandbox.start();
-    terminal.wait_for("ask, or").enter("/pins add Never touch vendor/.").wait_for("Pinned as ");
+    terminal.wait_for("ask, or").enter("/rules add Never touch vendor/.").wait_for("Added rule ");
     let text = terminal.text();
-    let id: String = text.split("Pinned as ").nth(1).expect("an id").chars().take(6).collect();
-    terminal.enter("/pins").wait_for("1 rule always stays");
-    terminal.enter(&format!("/pins remove {id}")).wait_for("No longer pinned");
-    terminal.enter("/pins remove zzz").wait_for("No pin is called zzz");
+    let id: String = text.split("Added rule ").nth(1).expect("an id").chars().take(6).collect();
+    terminal.enter("/rules").wait_for("1 rule always stays");
+    terminal.enter(&format!("/rules remove {id}")).wait_for("Removed rule");
+    terminal.enter("/rules remove zzz").wait_for("No rule is called zzz");
 }
 
 #[test]

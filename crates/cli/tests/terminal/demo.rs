@@ -43,7 +43,7 @@ fn the_demo_is_played_on_the_screen() {
             "attempt",
             "/compress",
             "Compacted:",
-            "2 pins kept",
+            "2 rules kept",
             "❯ Which rules",
             "Always keep amounts",
             "❯ /compress undo",

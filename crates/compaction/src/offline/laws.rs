@@ -100,10 +100,10 @@ fn check_outcome(
     let (tracker, now) = (Tracker::default(), PreparedMessages::as_given(after));
     prop_assert_eq!(Input::new(&tracker, &now, options).size(), outcome.after);
     prop_assert!(find_faults(after).is_empty());
-    prop_assert_eq!(outcome.report.pins_kept, outcome.report.pins);
+    prop_assert_eq!(outcome.report.rules_kept, outcome.report.rules);
     // A frame, a few words of the user's and the standing instructions are always there.
     let allowed = options.budget.snapshot.max(TokenCount(100));
-    prop_assert!(outcome.added <= allowed || outcome.pins_exceed_budget, "{} over {allowed}", outcome.added);
+    prop_assert!(outcome.added <= allowed || outcome.rules_exceed_budget, "{} over {allowed}", outcome.added);
     let prepared = prepare(messages, options.empty);
     check_tail(&prepared.messages, after, outcome)
 }
@@ -194,13 +194,13 @@ proptest! {
                 continue_numbering(&mut messages);
                 tracker = track(&messages);
             }
-            let pins: Vec<String> = tracker.pins().active().map(|pin| pin.text.clone()).collect();
+            let rules: Vec<String> = tracker.rules().active().map(|rule| rule.text.clone()).collect();
             let outcome = compact(&tracker, &messages, &options);
             check_outcome(&messages, &options, &outcome)?;
             messages = outcome.messages.unwrap_or(messages);
             let texts: Vec<&str> = messages.iter().flat_map(|m| &m.parts).filter_map(Part::as_text).collect();
-            for pin in pins {
-                prop_assert!(texts.iter().any(|text| text.contains(&pin)), "{pin} is gone in round {round}");
+            for rule in rules {
+                prop_assert!(texts.iter().any(|text| text.contains(&rule)), "{rule} is gone in round {round}");
             }
         }
     }

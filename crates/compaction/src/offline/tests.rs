@@ -161,7 +161,7 @@ fn rules_survive_the_shortening_of_their_message() {
     let text = format!("{}\n\n{rule}\n\n{}", words(65), words(195));
     let messages = vec![Message::new("u", Role::User, vec![Part::user_text(text)])];
     let outcome = compact(&track(&messages), &messages, &options(1_500));
-    assert_eq!((outcome.report.pins_kept, outcome.report.pins), (1, 1));
+    assert_eq!((outcome.report.rules_kept, outcome.report.rules), (1, 1));
     let snapshot = outcome.snapshot.expect("it says the rule").render();
     assert!(snapshot.contains(rule), "{snapshot}");
 }
@@ -245,7 +245,7 @@ fn check_chain(from_files: bool) {
         }
         let outcome = compact(&tracker, &messages, &options(8_000));
         assert_eq!(outcome.status, Status::Compressed, "{}", outcome.reason);
-        assert_eq!((outcome.report.pins, outcome.report.pins_kept), (round + 1, round + 1));
+        assert_eq!((outcome.report.rules, outcome.report.rules_kept), (round + 1, round + 1));
         messages = outcome.messages.expect("compressed");
         let text = format!("{messages:?}");
         assert!(rules[..=round].iter().all(|rule| text.contains(rule)), "{text}");

@@ -32,7 +32,7 @@ fn check_sound(trial: &Trial, outcome: &PassOutcome) {
     let messages = outcome.messages().expect("there are new messages");
     assert!(find_faults(messages).is_empty());
     assert!(outcome.result.after <= trial.options.budget.window, "{}", outcome.result.after);
-    assert_eq!(outcome.result.report.pins_kept, outcome.result.report.pins);
+    assert_eq!(outcome.result.report.rules_kept, outcome.result.report.rules);
     let text: String = messages.iter().flat_map(|m| &m.parts).filter_map(Part::as_text).collect();
     assert!(RULES.iter().all(|rule| text.contains(rule)), "{text}");
 }

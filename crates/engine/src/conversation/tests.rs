@@ -200,22 +200,25 @@ fn a_session_goes_on_where_it_was() {
     let host = HostState { plan: Some("plan.md".into()), ..HostState::default() };
     session.conversation.set_host(host.clone(), record_id).expect("it can be recorded");
     let record_id = session.record_id();
-    let pin =
-        session.conversation.pin("Prefer tabs to spaces.", record_id).expect("recorded").expect("a pin");
+    let rule = session
+        .conversation
+        .add_rule("Prefer tabs to spaces.", record_id)
+        .expect("recorded")
+        .expect("a rule");
     session.compact(Trigger::Forced);
     let record_id = session.record_id();
-    assert!(session.conversation.unpin(pin, record_id).expect("recorded"));
+    assert!(session.conversation.remove_rule(rule, record_id).expect("recorded"));
     session.undo().expect("there is one");
     let shown = session.shown();
     let path = session.conversation.log().path().to_path_buf();
-    let pins = |conversation: &Conversation| format!("{:?}", conversation.tracker().pins());
-    let known = pins(&session.conversation);
+    let rules = |conversation: &Conversation| format!("{:?}", conversation.tracker().rules());
+    let known = rules(&session.conversation);
     let TestSession { _folder: folder, conversation, .. } = session;
     drop(conversation);
     let opened = Conversation::open(&path, &new_session(), Estimator::default()).expect("it opens");
     assert_eq!(opened.transcript().messages(), shown);
     assert_eq!((opened.host(), opened.state().wait), (&host, Wait::Overflow));
-    assert_eq!(pins(&opened), known);
+    assert_eq!(rules(&opened), known);
     drop(folder);
 }
 
@@ -306,17 +309,17 @@ fn what_a_model_recognised_as_a_rule_is_one_from_then_on() {
         (Some("scripted"), "model")
     );
     let texts = |conversation: &Conversation| -> Vec<String> {
-        conversation.tracker().pins().active().map(|pin| pin.text.clone()).collect()
+        conversation.tracker().rules().active().map(|rule| rule.text.clone()).collect()
     };
-    let pins = texts(&session.conversation);
-    assert!(pins.contains(&"I like short names in here.".to_string()), "{pins:?}");
-    assert!(!pins.iter().any(|pin| pin.contains("spaces")), "{pins:?}");
+    let rules = texts(&session.conversation);
+    assert!(rules.contains(&"I like short names in here.".to_string()), "{rules:?}");
+    assert!(!rules.iter().any(|rule| rule.contains("spaces")), "{rules:?}");
     session.conversation.rebuild_tracker();
     let mut again = texts(&session.conversation);
     again.sort();
-    let mut pins = pins;
-    pins.sort();
-    assert_eq!(again, pins, "replay knows the same rules");
+    let mut rules = rules;
+    rules.sort();
+    assert_eq!(again, rules, "replay knows the same rules");
     session.check_same();
 }
 
@@ -520,7 +523,7 @@ proptest! {
             let calls = scripted.requests().len() - asked;
             prop_assert!(outcome.result.status.is_change(), "{}", outcome.result.reason);
             prop_assert!(outcome.result.after <= session.options.budget.window);
-            prop_assert_eq!(outcome.result.report.pins_kept, outcome.result.report.pins);
+            prop_assert_eq!(outcome.result.report.rules_kept, outcome.result.report.rules);
             // A call, its blocks where it was too long, their merge and a review, each at most twice.
             prop_assert!(calls <= 11, "{}", calls);
             prop_assert!(!was_broken || calls == 0);

@@ -24,7 +24,7 @@ use crate::Format;
 use crate::out::Out;
 use crate::records::response_id;
 use crate::records::{
-    Branch, Effect, HostRecord, PinChange, Record, RecordedFragment, RewriteKind, decode_record,
+    Branch, Effect, HostRecord, Record, RecordedFragment, RewriteKind, RuleChange, decode_record,
 };
 
 pub(crate) const JSONL: Known = Known {
@@ -91,7 +91,7 @@ pub(crate) struct Gemini {
     /// Which message holds the response to each call.
     answered: HashMap<CallId, MessageId>,
     pub(crate) branch: Branch,
-    pub(crate) pins: Vec<PinChange>,
+    pub(crate) rules: Vec<RuleChange>,
     pub(crate) fragments: Vec<RecordedFragment>,
     pub(crate) host: Option<HostRecord>,
     held: Held,
@@ -169,7 +169,7 @@ impl Gemini {
                 return;
             }
             Some(Record::Fragment(fragment)) => return self.fragments.push(fragment),
-            Some(Record::Pin(change)) => return self.pins.push(change),
+            Some(Record::Rule(change)) => return self.rules.push(change),
             Some(Record::Host(host)) => return self.host = Some(host),
             Some(Record::State(state)) => return self.branch.keep_state(state),
             Some(Record::Compaction { id, at, compaction, view }) => {

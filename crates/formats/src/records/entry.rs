@@ -36,8 +36,8 @@ pub enum EntryKind {
     Mask(Masking),
     /// A piece was placed beside the conversation.
     Fragment(RecordedFragment),
-    /// The user pinned something by hand, or took a pin back.
-    Pin(PinChange),
+    /// The user added a rule by hand, or removed one.
+    Rule(RuleChange),
     /// What the host program had going on.
     Host(HostRecord),
 }
@@ -142,18 +142,18 @@ pub enum FragmentContent {
     Hash(String),
 }
 
-/// A change to the pins by the user's hand.
+/// A change to the rules by the user's hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PinChange {
-    /// This text was pinned.
+pub enum RuleChange {
+    /// This rule was added.
     Added {
         /// The text.
         text: String,
     },
-    /// This pin was taken back.
+    /// This rule was taken back.
     Removed {
-        /// Names the pin.
-        pin: String,
+        /// Names the rule.
+        rule: String,
     },
 }
 
@@ -222,7 +222,7 @@ pub(crate) enum Record {
     Mask { id: String, at: Option<Timestamp>, masking: Masking },
     Undo { rewrite: String },
     Fragment(RecordedFragment),
-    Pin(PinChange),
+    Rule(RuleChange),
     Host(HostRecord),
     State(CompactionState),
 }
@@ -234,11 +234,11 @@ pub(crate) fn encode_entry(entry: &Entry, branch: &Branch) -> Value {
         EntryKind::Compaction(compaction) => ("compaction", encode_compaction(compaction, entry.at, branch)),
         EntryKind::Mask(masking) => ("mask", encode_masking(masking, branch)),
         EntryKind::Fragment(fragment) => ("fragment", encode_fragment(fragment)),
-        EntryKind::Pin(PinChange::Added { text }) => {
+        EntryKind::Rule(RuleChange::Added { text }) => {
             ("pin", object([("action", "added".into()), ("text", text.as_str().into())]))
         }
-        EntryKind::Pin(PinChange::Removed { pin }) => {
-            ("pin", object([("action", "removed".into()), ("pin", pin.as_str().into())]))
+        EntryKind::Rule(RuleChange::Removed { rule }) => {
+            ("pin", object([("action", "removed".into()), ("pin", rule.as_str().into())]))
         }
         EntryKind::Host(host) => ("host", fields_of(host)),
     };
@@ -297,9 +297,9 @@ pub(crate) fn decode_record(mut record: Object<'_>, branch: &Branch) -> Option<R
         }
         "undo" => Some(Record::Undo { rewrite: record.take_string("compaction")? }),
         "fragment" => decode_fragment(record).map(Record::Fragment),
-        "pin" => Some(Record::Pin(match record.str("action")? {
-            "added" => PinChange::Added { text: record.take_string("text")? },
-            "removed" => PinChange::Removed { pin: record.take_string("pin")? },
+        "pin" => Some(Record::Rule(match record.str("action")? {
+            "added" => RuleChange::Added { text: record.take_string("text")? },
+            "removed" => RuleChange::Removed { rule: record.take_string("pin")? },
             _ => return None,
         })),
         "host" => from_json(Json::Object(record)).map(Record::Host),

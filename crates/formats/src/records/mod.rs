@@ -13,7 +13,7 @@ pub(crate) use branch::{Branch, Effect};
 pub use branch::{RecordedCompaction, Rewrite, RewriteKind, RewriteState};
 pub use entry::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, Entry, EntryKind, FragmentContent,
-    HostRecord, Mask, Masking, PinChange, RecordedFragment, RecordedWait, Setup, encode_exact, encode_state,
+    HostRecord, Mask, Masking, RecordedFragment, RecordedWait, RuleChange, Setup, encode_exact, encode_state,
     encode_undo,
 };
 pub(crate) use entry::{Record, decode_record, encode_entry};

@@ -8,8 +8,8 @@ use longhaul_conversation::{
     Message, MessageId, Ordinal, Origin, Part, Role, Timestamp, TokenCount, ToolCall, ToolResult, ToolStatus,
 };
 use longhaul_formats::{
-    Compaction, CompactionReport, CompactionState, Entry, EntryKind, Mask, Masking, PinChange, RecordedWait,
-    Replay, read_session, response_id,
+    Compaction, CompactionReport, CompactionState, Entry, EntryKind, Mask, Masking, RecordedWait, Replay,
+    RuleChange, read_session, response_id,
 };
 use longhaul_testkit::messages::messages;
 use proptest::collection::vec;
@@ -192,7 +192,7 @@ impl Stage {
                 }
             }
             Act::Checkpoint(index) => self.checkpoint(index),
-            Act::Note => self.record(EntryKind::Pin(PinChange::Added { text: "é".into() })),
+            Act::Note => self.record(EntryKind::Rule(RuleChange::Added { text: "é".into() })),
             Act::Keep(failures) => self.keep(failures),
             Act::Reopen => self.reopen(""),
         }
@@ -324,7 +324,7 @@ fn check_same(one: &Replay, other: &Replay) {
     assert_eq!(one.messages(), other.messages());
     assert_eq!(one.said(), other.said());
     assert_eq!(one.transcript().messages(), other.transcript().messages());
-    assert_eq!((one.pins(), one.host(), one.state()), (other.pins(), other.host(), other.state()));
+    assert_eq!((one.rules(), one.host(), one.state()), (other.rules(), other.host(), other.state()));
     let states = |replay: &Replay| -> Vec<_> {
         replay
             .rewrites()
@@ -445,6 +445,6 @@ proptest! {
         if is_in_order {
             prop_assert_eq!(told.messages(), meant.messages());
         }
-        prop_assert_eq!((told.pins(), told.state()), (meant.pins(), meant.state()));
+        prop_assert_eq!((told.rules(), told.state()), (meant.rules(), meant.state()));
     }
 }

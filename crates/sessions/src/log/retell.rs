@@ -2,7 +2,7 @@
 //! session.
 
 use longhaul_formats::{
-    Compaction, CompactionReport, Entry, EntryKind, PinChange, Replay, RewriteState, Setup, encode_state,
+    Compaction, CompactionReport, Entry, EntryKind, Replay, RewriteState, RuleChange, Setup, encode_state,
 };
 use serde_json::{Value, json};
 
@@ -25,9 +25,9 @@ pub(super) fn retell(replay: &Replay, header: &Value) -> (String, Replay) {
     for (nth, fragment) in replay.fragments().iter().enumerate() {
         fresh.take_entry(&format!("fragment-{nth}"), EntryKind::Fragment(fragment.clone()), &mut lines);
     }
-    for (nth, pin) in replay.pins().iter().enumerate() {
-        let pin: PinChange = pin.clone();
-        fresh.take_entry(&format!("pin-{nth}"), EntryKind::Pin(pin), &mut lines);
+    for (nth, rule) in replay.rules().iter().enumerate() {
+        let rule: RuleChange = rule.clone();
+        fresh.take_entry(&format!("pin-{nth}"), EntryKind::Rule(rule), &mut lines);
     }
     if let Some(host) = replay.host() {
         fresh.take_entry("host", EntryKind::Host(host.clone()), &mut lines);

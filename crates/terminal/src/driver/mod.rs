@@ -155,8 +155,8 @@ impl<S: Services> Driver<S> {
             DriverCommand::PreviewCompaction => self.preview(),
             DriverCommand::UndoCompaction => self.undo(),
             DriverCommand::Show(topic) => self.show(topic),
-            DriverCommand::Pin(text) => self.pin(&text),
-            DriverCommand::Unpin(id) => self.unpin(&id),
+            DriverCommand::AddRule(text) => self.add_rule(&text),
+            DriverCommand::RemoveRule(id) => self.remove_rule(&id),
             DriverCommand::ReloadMemory => self.reload_memory(),
             DriverCommand::AddMemory(fact) => self.add_memory(&fact),
             DriverCommand::ShowSkill(name) => self.show_skill(&name),
@@ -309,7 +309,7 @@ impl<S: Services> Driver<S> {
         let host = self.services.host();
         let page = match topic {
             Topic::Context => pages::context(&self.agent),
-            Topic::Pins => pages::pins(&self.agent),
+            Topic::Rules => pages::rules(&self.agent),
             Topic::Statistics => pages::statistics(&self.agent, self.spent()),
             Topic::Memory => pages::memory(&self.agent),
             Topic::MemoryFiles => pages::memory_files(&self.agent),
@@ -330,28 +330,28 @@ impl<S: Services> Driver<S> {
         RecordId { id: (host.new_id)(), at: (host.now)() }
     }
 
-    fn pin(&mut self, text: &str) -> Result<(), Notice> {
+    fn add_rule(&mut self, text: &str) -> Result<(), Notice> {
         let stamp = self.stamp();
-        let pinned = self.agent.conversation_mut().pin(text, stamp).map_err(|error| failure(&error))?;
-        if let Some(id) = pinned {
-            self.notify(Notice::good(format!("Pinned as {id}: {text}")));
+        let added = self.agent.conversation_mut().add_rule(text, stamp).map_err(|error| failure(&error))?;
+        if let Some(id) = added {
+            self.notify(Notice::good(format!("Added rule {id}: {text}")));
         }
         Ok(())
     }
 
-    fn unpin(&mut self, given: &str) -> Result<(), Notice> {
-        let pins: Vec<_> = self.agent.conversation().tracker().pins().active().cloned().collect();
-        let meant: Vec<_> = pins.iter().filter(|pin| pin.id.to_string().starts_with(given)).collect();
-        let [pin] = meant[..] else {
+    fn remove_rule(&mut self, given: &str) -> Result<(), Notice> {
+        let rules: Vec<_> = self.agent.conversation().tracker().rules().active().cloned().collect();
+        let meant: Vec<_> = rules.iter().filter(|rule| rule.id.to_string().starts_with(given)).collect();
+        let [rule] = meant[..] else {
             let text = match meant.len() {
-                0 => format!("No pin is called {given}."),
-                _ => format!("Several pins begin with {given}."),
+                0 => format!("No rule is called {given}."),
+                _ => format!("Several rules begin with {given}."),
             };
-            return Err(Notice::error(text).with_hint("/pins lists them."));
+            return Err(Notice::error(text).with_hint("/rules lists them."));
         };
-        let (id, text, stamp) = (pin.id, pin.text.clone(), self.stamp());
-        self.agent.conversation_mut().unpin(id, stamp).map_err(|error| failure(&error))?;
-        self.notify(Notice::good(format!("No longer pinned: {text}")));
+        let (id, text, stamp) = (rule.id, rule.text.clone(), self.stamp());
+        self.agent.conversation_mut().remove_rule(id, stamp).map_err(|error| failure(&error))?;
+        self.notify(Notice::good(format!("Removed rule: {text}")));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Pages about the session: context, pins, statistics, memory, tools, policy, hooks.
+//! Pages about the session: context, rules, statistics, memory, tools, policy, hooks.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub(super) fn context(agent: &Agent) -> Page {
     page.heading("A compaction now");
     compaction_preview(&mut page, agent);
     page.heading("What always stays");
-    page.fact("pins", plural(tracker.pins().active().count(), "rule", "rules"));
+    page.fact("rules", plural(tracker.rules().active().count(), "rule", "rules"));
     let ledger = LedgerCounts::of(tracker);
     page.fact(
         "ledger",
@@ -76,9 +76,9 @@ pub(super) fn context(agent: &Agent) -> Page {
             plural(ledger.errors, "error", "errors")
         ),
     );
-    let open: Vec<&str> = tracker.asks().open_asks().map(|ask| ask.text.as_str()).collect();
-    for ask in open.iter().rev().take(MAX_LISTED) {
-        page.fact("open ask", one_line(ask));
+    let open: Vec<&str> = tracker.requests().open_requests().map(|request| request.text.as_str()).collect();
+    for request in open.iter().rev().take(MAX_LISTED) {
+        page.fact("open request", one_line(request));
     }
     instructions(&mut page, agent);
     page
@@ -136,8 +136,8 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
     }
     let report = &outcome.report;
     page.fact("messages", format!("{} → {}", report.messages_before, report.messages_after));
-    if report.pins > 0 {
-        page.fact("pins", format!("{} of {} kept", report.pins_kept, report.pins));
+    if report.rules > 0 {
+        page.fact("rules", format!("{} of {} kept", report.rules_kept, report.rules));
     }
     if report.files_saved > 0 {
         page.fact("files", format!("{} saved outside", plural(report.files_saved, "text", "texts")));
@@ -190,33 +190,33 @@ pub(super) fn preview(outcome: &Outcome) -> Page {
     page
 }
 
-pub(super) fn pins(agent: &Agent) -> Page {
-    let pins = agent.conversation().tracker().pins();
-    let active: Vec<_> = pins.active().collect();
+pub(super) fn rules(agent: &Agent) -> Page {
+    let rules = agent.conversation().tracker().rules();
+    let active: Vec<_> = rules.active().collect();
     let mut page =
-        Page::new(format!("Pins: {}", plural(active.len(), "rule always stays", "rules always stay")));
-    for pin in &active {
-        let from: Vec<String> = pin.messages.iter().map(|message| format!("m{}", message.0)).collect();
+        Page::new(format!("Rules: {}", plural(active.len(), "rule always stays", "rules always stay")));
+    for rule in &active {
+        let from: Vec<String> = rule.messages.iter().map(|message| format!("m{}", message.0)).collect();
         let from = if from.is_empty() { "by hand".to_string() } else { from.join(", ") };
-        page.fact(pin.id.to_string(), format!("{} ({from})", pin.text));
+        page.fact(rule.id.to_string(), format!("{} ({from})", rule.text));
     }
-    let retired: Vec<_> = pins.retired().collect();
+    let retired: Vec<_> = rules.retired().collect();
     if !retired.is_empty() {
         page.heading("Taken back");
-        for pin in retired {
-            let by = match &pin.retired_by {
+        for rule in retired {
+            let by = match &rule.retired_by {
                 Some(Retirement::Message { message, words }) => {
                     format!("by m{}: {}", message.0, one_line(words))
                 }
                 Some(Retirement::Hand) | None => "by hand".to_string(),
             };
-            page.fact(pin.id.to_string(), format!("{} ({by})", pin.text));
+            page.fact(rule.id.to_string(), format!("{} ({by})", rule.text));
         }
     }
     if active.is_empty() {
-        page.aside("Rules that you state, such as \"never push to main\", are pinned by themselves.");
+        page.aside("Rules that you state, such as \"never push to main\", are recognised automatically.");
     }
-    page.aside("/pins add TEXT pins a rule, /pins remove ID takes one back.");
+    page.aside("/rules add TEXT adds a rule, /rules remove ID removes one.");
     page
 }
 

@@ -24,7 +24,7 @@ pub(super) fn status_line(
         mode: situation.mode,
         is_trusted: situation.is_trusted,
         memory_files: agent.memory().map_or(0, |memory| memory.files().count()),
-        pins: tracker.pins().active().count(),
+        rules: tracker.rules().active().count(),
         changed_files: tracker.ledger().files().filter(|(_, file)| file.state.is_change()).count(),
         cost,
         meter: meter(agent),

@@ -323,7 +323,7 @@ fn a_turn_is_told_and_counted() {
         let heard = commander.quietly(DriverCommand::Submit("Never push to main. Hello.".into())).await;
         assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
         let status = status(&heard);
-        assert_eq!((status.pins, status.cost), (1, Some(0.5)));
+        assert_eq!((status.rules, status.cost), (1, Some(0.5)));
         assert!(status.meter.is_counted && status.meter.used >= TokenCount(500));
         let parts: u64 = status.meter.parts.iter().map(|(_, tokens)| tokens.0).sum();
         assert!(parts.abs_diff(status.meter.used.0) <= 5, "{:?}", status.meter);
@@ -406,7 +406,7 @@ fn every_page_can_be_shown() {
         commander.quietly(DriverCommand::Submit("Never push to main.".into())).await;
         for (topic, word) in [
             (Topic::Context, "A compaction now"),
-            (Topic::Pins, "Never push to main."),
+            (Topic::Rules, "Never push to main."),
             (Topic::Statistics, "requests"),
             (Topic::Memory, "no memory"),
             (Topic::MemoryFiles, "No memory files"),
@@ -428,9 +428,9 @@ fn pins_turns_and_sessions_are_looked_after() {
     command(32_000, [ScriptedReply::text("One."), ScriptedReply::text("Two.")], async |commander, _| {
         commander.quietly(DriverCommand::Submit("first".into())).await;
         commander.quietly(DriverCommand::Submit("second".into())).await;
-        let heard = commander.quietly(DriverCommand::Pin("Use tabs.".into())).await;
-        assert_eq!(status(&heard).pins, 1);
-        let heard = commander.quietly(DriverCommand::Unpin("nothing".into())).await;
+        let heard = commander.quietly(DriverCommand::AddRule("Use tabs.".into())).await;
+        assert_eq!(status(&heard).rules, 1);
+        let heard = commander.quietly(DriverCommand::RemoveRule("nothing".into())).await;
         assert_eq!(notices(&heard)[0].0, Level::Error);
         let heard = commander.quietly(DriverCommand::ListTurns).await;
         let turns = heard.iter().find_map(|message| match message {
@@ -456,7 +456,7 @@ fn pins_turns_and_sessions_are_looked_after() {
 fn drafting_a_memory_file_makes_no_rules() {
     command(32_000, [ScriptedReply::text("Done.")], async |commander, model| {
         let heard = commander.quietly(DriverCommand::Init).await;
-        assert_eq!(status(&heard).pins, 0);
+        assert_eq!(status(&heard).rules, 0);
         let request = format!("{:?}", model.requests().last().expect("it was asked").messages);
         assert!(request.contains("write a file named GEMINI.md"), "{request}");
     });

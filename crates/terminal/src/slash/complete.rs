@@ -133,12 +133,12 @@ mod tests {
     #[test]
     fn some_words_need_more_behind_them() {
         for chosen in
-            ["/pins add", "/memory add", "/skills show", "/skills inbox accept", "/memory inbox edit"]
+            ["/rules add", "/memory add", "/skills show", "/skills inbox accept", "/memory inbox edit"]
         {
             assert!(needs_more(chosen), "{chosen}");
         }
         for chosen in
-            ["/pins", "/memory list", "/skills inbox", "/skills inbox undo", "/model", "/skills show waves"]
+            ["/rules", "/memory list", "/skills inbox", "/skills inbox undo", "/model", "/skills show waves"]
         {
             assert!(!needs_more(chosen), "{chosen}");
         }

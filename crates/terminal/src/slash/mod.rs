@@ -87,10 +87,10 @@ pub(crate) const ALL: &[SlashCommand] = &[
     SlashCommand {
         subs: &[
             sub("list", "", "every rule, also those taken back"),
-            sub("add", "TEXT", "pins a rule"),
+            sub("add", "TEXT", "adds a rule"),
             sub("remove", "ID", "takes one back"),
         ],
-        ..slash("pins", "[add TEXT | remove ID]", "lists the rules that always stay, adds and removes them")
+        ..slash("rules", "[add TEXT | remove ID]", "lists the rules that always stay, adds and removes them")
     },
     SlashCommand {
         subs: MEMORY,

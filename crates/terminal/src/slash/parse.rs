@@ -59,9 +59,9 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         ("compress", "preview", "") => DriverCommand::PreviewCompaction,
         ("compress", ..) => DriverCommand::Compact { focus: given(rest) },
         ("context", ..) => DriverCommand::Show(Topic::Context),
-        ("pins", "" | "list", "") => DriverCommand::Show(Topic::Pins),
-        ("pins", "add", text) if !text.is_empty() => DriverCommand::Pin(text.to_string()),
-        ("pins", "remove", id) if !id.is_empty() => DriverCommand::Unpin(id.to_string()),
+        ("rules", "" | "list", "") => DriverCommand::Show(Topic::Rules),
+        ("rules", "add", text) if !text.is_empty() => DriverCommand::AddRule(text.to_string()),
+        ("rules", "remove", id) if !id.is_empty() => DriverCommand::RemoveRule(id.to_string()),
         ("memory", "" | "show", "") => DriverCommand::Show(Topic::Memory),
         ("memory", "list", "") => DriverCommand::Show(Topic::MemoryFiles),
         ("memory", "reload" | "refresh", "") => DriverCommand::ReloadMemory,
@@ -79,7 +79,7 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
                 None => return usage(),
             }
         }
-        ("pins" | "memory" | "skills", ..) => return usage(),
+        ("rules" | "memory" | "skills", ..) => return usage(),
         ("resume", "", _) => DriverCommand::ListSessions,
         ("resume", ..) => DriverCommand::Resume(rest.to_string()),
         ("rewind", ..) => DriverCommand::ListTurns,
@@ -179,7 +179,7 @@ mod tests {
         check("/retry", DriverCommand::Retry);
         check("/compress preview", DriverCommand::PreviewCompaction);
         check("/compress undo the parser", DriverCommand::Compact { focus: Some("undo the parser".into()) });
-        check("/pins add Never push.", DriverCommand::Pin("Never push.".into()));
+        check("/rules add Never push.", DriverCommand::AddRule("Never push.".into()));
         check("/memory", DriverCommand::Show(Topic::Memory));
         check("/memory refresh", DriverCommand::ReloadMemory);
         check("/mode yolo", DriverCommand::SetMode(ApprovalMode::Yolo));
@@ -235,7 +235,7 @@ mod tests {
         check_unknown("/skills inbox acept x", "did you mean /skills inbox accept?");
         check_unknown("/skills show", "/skills show takes NAME");
         check_unknown("/memory inbox dismiss", "/memory inbox dismiss takes KIND");
-        check_unknown("/pins add", "/pins add takes TEXT");
+        check_unknown("/rules add", "/rules add takes TEXT");
         check_unknown("/mode wild", "/mode takes");
         check_unknown("/policy revoke", "/policy revoke takes NUMBER");
         check_unknown("/policy rvoke 1", "did you mean /policy revoke?");

@@ -645,7 +645,7 @@ fn the_block_fits_every_size() {
         folder: "~/code/日本語/project".into(),
         branch: Some("feature/very-long-branch-name".into()),
         memory_files: 3,
-        pins: 2,
+        rules: 2,
         cost: Some(1.25),
         ..StatusLine::default()
     };

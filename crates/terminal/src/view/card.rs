@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_compaction::{AskCounts, LedgerCounts, Report, Rung, Status};
+use longhaul_compaction::{LedgerCounts, Report, RequestCounts, Rung, Status};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_display::{Style, StyledLine, paragraphs};
 use longhaul_engine::{Event, PassOutcome, Spend, SummariserKind};
@@ -35,9 +35,9 @@ pub(crate) struct CompactionCard {
     reason: String,
     outputs: Option<usize>,
     coverage: Option<f64>,
-    pins: Option<(usize, usize)>,
+    rules: Option<(usize, usize)>,
     ledger: Option<LedgerCounts>,
-    asks: Option<AskCounts>,
+    requests: Option<RequestCounts>,
     /// The author of the snapshot.
     by: Option<String>,
     spend: Spend,
@@ -99,9 +99,9 @@ impl CompactionCard {
             reason: String::new(),
             outputs: None,
             coverage: None,
-            pins: None,
+            rules: None,
             ledger: None,
-            asks: None,
+            requests: None,
             by: None,
             spend: Spend::default(),
             took: None,
@@ -112,9 +112,9 @@ impl CompactionCard {
     fn with_kept(self, report: &Report) -> Self {
         Self {
             coverage: report.coverage,
-            pins: Some((report.pins_kept, report.pins)),
+            rules: Some((report.rules_kept, report.rules)),
             ledger: Some(report.ledger),
-            asks: Some(report.asks),
+            requests: Some(report.requests),
             ..self
         }
     }
@@ -212,17 +212,17 @@ impl CompactionCard {
             facts.extend(
                 self.coverage.map(|share| format!("{} of what matters is still there", percent(share))),
             );
-            if let Some((kept, of)) = self.pins.filter(|(_, of)| *of > 0) {
+            if let Some((kept, of)) = self.rules.filter(|(_, of)| *of > 0) {
                 facts.push(match kept == of {
-                    true => format!("{} kept", plural(of, "pin", "pins")),
-                    false => format!("{kept} of {} kept", plural(of, "pin", "pins")),
+                    true => format!("{} kept", plural(of, "rule", "rules")),
+                    false => format!("{kept} of {} kept", plural(of, "rule", "rules")),
                 });
             }
             if let Some(ledger) = self.ledger.filter(|ledger| ledger.files > 0) {
                 facts.push(format!("{} in the ledger", plural(ledger.files, "file", "files")));
             }
-            if let Some(asks) = self.asks.filter(|asks| asks.open > 0) {
-                facts.push(format!("{} open", plural(asks.open, "ask", "asks")));
+            if let Some(requests) = self.requests.filter(|requests| requests.open > 0) {
+                facts.push(format!("{} open", plural(requests.open, "request", "requests")));
             }
             facts.extend(
                 self.by.as_ref().map(|by| format!("written by {by}").replace("by offline", "offline")),
@@ -268,7 +268,7 @@ mod tests {
     fn applied(status: Status) -> Event {
         let (before, after) = (TokenCount(60_000), TokenCount(15_000));
         let spend = Spend { calls: 1, tokens: TokenCount(9), money: 0.02, ..Spend::default() };
-        let report = Box::new(Report { coverage: Some(0.83), pins_kept: 2, pins: 2, ..report() });
+        let report = Box::new(Report { coverage: Some(0.83), rules_kept: 2, rules: 2, ..report() });
         let duration = Duration::from_millis(1_500);
         Event::Applied { status, before, after, messages: 7, duration, spend, report }
     }
@@ -284,7 +284,7 @@ mod tests {
             &applied(Status::Compressed),
             &[
                 "◆ Compacted: 60,000 → 15,000 tokens, 75 % less",
-                "  83 % of what matters is still there · 2 pins kept · $0.0200 · 1.5 s",
+                "  83 % of what matters is still there · 2 rules kept · $0.0200 · 1.5 s",
                 "  /compress undo takes it back · /context shows what is there now",
             ],
         );
@@ -292,7 +292,7 @@ mod tests {
             &applied(Status::LastResort),
             &[
                 "◆ Compacted as far as possible, so that it fits: 60,000 → 15,000 tokens",
-                "  83 % of what matters is still there · 2 pins kept · $0.0200 · 1.5 s",
+                "  83 % of what matters is still there · 2 rules kept · $0.0200 · 1.5 s",
                 "  /compress undo takes it back · /context shows what is there now",
             ],
         );

@@ -64,8 +64,8 @@ fn facts(state: &UiState, status: &StatusLine) -> Vec<(Vec<String>, Style)> {
         facts.push((vec![plural(status.memory_files, "memory file", "memory files")], Style::FAINT));
     }
     facts.extend(status.cost.map(|cost| (vec![money(cost)], Style::FAINT)));
-    if status.pins > 0 {
-        facts.push((vec![plural(status.pins, "pin", "pins")], Style::FAINT));
+    if status.rules > 0 {
+        facts.push((vec![plural(status.rules, "rule", "rules")], Style::FAINT));
     }
     facts.iter_mut().for_each(|(texts, _)| texts.retain(|text| !text.is_empty()));
     facts

@@ -376,8 +376,8 @@ fn what_was_pasted_into_a_prompt_is_no_rule() {
     let (mut trial, _) = trial([]);
     let model = ScriptedModel::new([ScriptedReply::text("Read.")]);
     trial.run("Read this. Never touch vendor/legacy.\n<document>\nAlways use tabs.\n</document>", &model);
-    let rules = trial.agent.conversation().tracker().pins();
-    let rules: Vec<&str> = rules.active().map(|pin| pin.text.as_str()).collect();
+    let rules = trial.agent.conversation().tracker().rules();
+    let rules: Vec<&str> = rules.active().map(|rule| rule.text.as_str()).collect();
     assert_eq!(rules, ["Never touch vendor/legacy."]);
     // The model reads all of it.
     let said = texts(&model.requests()[0]).concat();

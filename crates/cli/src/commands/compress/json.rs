@@ -26,7 +26,7 @@ impl Serialize for Object<'_> {
         let read = read.map(|warning| json!({"line": warning.line, "reason": warning.reason}));
         let warnings: Vec<Value> = warnings.chain(read).collect();
         let mut object = serializer.serialize_map(None)?;
-        object.serialize_entry("schema", &1)?;
+        object.serialize_entry("schema", &2)?;
         object.serialize_entry("status", &outcome.status)?;
         object.serialize_entry("reason", &outcome.reason)?;
         object.serialize_entry("before_tokens", &outcome.before)?;
@@ -34,8 +34,8 @@ impl Serialize for Object<'_> {
         object.serialize_entry("added_tokens", &outcome.added)?;
         object.serialize_entry("split_index", &outcome.split_index)?;
         object.serialize_entry("coverage", &coverage(outcome.coverage.as_ref()))?;
-        object.serialize_entry("pins", &tracked::pins(tracker.pins()))?;
-        object.serialize_entry("asks", &tracked::asks(tracker.asks()))?;
+        object.serialize_entry("rules", &tracked::rules(tracker.rules()))?;
+        object.serialize_entry("requests", &tracked::requests(tracker.requests()))?;
         object.serialize_entry("ledger", &tracked::ledger(tracker.ledger()))?;
         object.serialize_entry("snapshot", &snapshot)?;
         object.serialize_entry("contents", &contents(self.0))?;
@@ -91,10 +91,10 @@ fn report(report: &Report, compression: &Compression) -> Value {
         "redacted": redaction.as_ref().map(redaction_json),
         "messages_before": report.messages_before,
         "messages_after": report.messages_after,
-        "pins_kept": report.pins_kept,
-        "pins": report.pins,
-        "pins_exceed_budget": report.pins_exceed_budget,
-        "asks": report.asks,
+        "rules_kept": report.rules_kept,
+        "rules": report.rules,
+        "rules_exceed_budget": report.rules_exceed_budget,
+        "requests": report.requests,
         "ledger": report.ledger,
         "target": written.format.as_str(),
         "written": destination.name(),

@@ -21,8 +21,8 @@ pub(super) fn text(compression: &Compression, screen: &Screen) -> String {
         plan(&mut page, &compression.outcome);
     }
     coverage(&mut page, &compression.outcome);
-    tracked::pins(&mut page, compression.tracker.pins());
-    tracked::asks(&mut page, compression.tracker.asks());
+    tracked::rules(&mut page, compression.tracker.rules());
+    tracked::requests(&mut page, compression.tracker.requests());
     ledger(&mut page, compression);
     redaction(&mut page, compression);
     repairs(&mut page, compression);
@@ -82,9 +82,9 @@ fn sizes(page: &mut Page, compression: &Compression) {
         );
         page.line(&line);
     }
-    if outcome.status.is_change() && report.pins > 0 {
-        let pins = plural(report.pins, "pin", "pins");
-        page.line(&format!("  {} of {pins} kept", thousands(report.pins_kept as u64)));
+    if outcome.status.is_change() && report.rules > 0 {
+        let rules = plural(report.rules, "rule", "rules");
+        page.line(&format!("  {} of {rules} kept", thousands(report.rules_kept as u64)));
     }
     for (name, place) in set_by {
         let line = fit(&format!("  {} set by {place}", name.replace('_', " ")), page.screen.width);

@@ -10,7 +10,7 @@ use crate::reports::tracked::json as tracked;
 pub(super) fn object(inspection: &Inspection) -> Value {
     let Inspection { name, info, breakdown, work, side, warnings, window, threshold } = inspection;
     json!({
-        "schema": 1,
+        "schema": 2,
         "file": name,
         "format": info.format.as_str(),
         "session_id": info.session_id,
@@ -66,8 +66,8 @@ pub(super) fn object(inspection: &Inspection) -> Value {
             "tokens": message.tokens,
         })).collect::<Vec<_>>(),
         "growth": breakdown.growth,
-        "pins": tracked::pins(&work.pins),
-        "asks": tracked::asks(&work.asks),
+        "rules": tracked::rules(&work.rules),
+        "requests": tracked::requests(&work.requests),
         "ledger": tracked::ledger(&work.ledger),
         "compactions": info.compactions,
         "side_chains": { "chains": side.chains.len(), "messages": side.messages },

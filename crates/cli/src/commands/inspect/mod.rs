@@ -12,7 +12,7 @@ use longhaul_app::sessions::SeenParts;
 use longhaul_app::settings::Settings;
 use longhaul_compaction::{Breakdown, Survey, Threshold};
 use longhaul_conversation::{Change, Message, TokenCount};
-use longhaul_directives::{Asks, Pins};
+use longhaul_directives::{UserRequests, UserRules};
 use longhaul_formats::{Event, SessionInfo, Warning, read};
 use longhaul_ledger::Ledger;
 
@@ -74,15 +74,15 @@ struct SideChains {
 /// Rules, requests and work, over all that ever happened: also what was compacted away or taken back.
 #[derive(Default)]
 struct TrackedWork {
-    pins: Pins,
-    asks: Asks,
+    rules: UserRules,
+    requests: UserRequests,
     ledger: Ledger,
 }
 
 impl TrackedWork {
     fn observe(&mut self, message: &Message) {
-        self.pins.observe(message);
-        self.asks.observe(message);
+        self.rules.observe(message);
+        self.requests.observe(message);
         self.ledger.observe(message);
     }
 }

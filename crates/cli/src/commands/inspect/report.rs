@@ -27,8 +27,8 @@ pub(super) fn text(inspection: &Inspection, screen: &Screen) -> String {
     files(&mut page, inspection);
     messages(&mut page, inspection);
     turns(&mut page, inspection);
-    tracked::pins(&mut page, &inspection.work.pins);
-    tracked::asks(&mut page, &inspection.work.asks);
+    tracked::rules(&mut page, &inspection.work.rules);
+    tracked::requests(&mut page, &inspection.work.requests);
     tracked::ledger(&mut page, &inspection.work.ledger);
     faults(&mut page, inspection);
     reading(&mut page, inspection);

@@ -49,7 +49,8 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
     if let Some(mark) = options.message {
         messages.retain(|message| message.ordinal == Some(mark));
         if messages.is_empty() {
-            let hint = "marks count from m1; `sessions show --all` lists every message with its own";
+            let hint =
+                "message numbers start at m1; `sessions show --all` lists every message with its number";
             return Err(hinted(anyhow!("there is no message {mark} in {name}"), hint));
         }
     }
@@ -223,7 +224,7 @@ fn json(session: &ShownSession, messages: &[&Message]) -> Value {
     };
     let messages = messages.iter().map(|message| {
         json!({
-            "mark": message.ordinal.map(|mark| mark.to_string()),
+            "number": message.ordinal.map(|ordinal| ordinal.to_string()),
             "id": message.id.as_str(),
             "role": message.role.as_str(),
             "at": message.at.map(|at| at.to_string()),
@@ -245,7 +246,7 @@ fn json(session: &ShownSession, messages: &[&Message]) -> Value {
         json!({"id": rewrite.id, "kind": kind, "state": state, "at": rewrite.at.map(|at| at.to_string()), kind: report})
     });
     json!({
-        "schema": 1,
+        "schema": 2,
         "session": info.session_id,
         "title": info.title,
         "rewrites": rewrites.collect::<Vec<_>>(),

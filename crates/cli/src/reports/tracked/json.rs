@@ -1,19 +1,19 @@
-//! Pins, asks and the ledger as JSON; docs/json.md describes it.
+//! Rules, requests and the ledger as JSON; docs/json.md describes it.
 
 use longhaul_conversation::Ordinal;
-use longhaul_directives::{Ask, AskState, Asks, Pin, Pins, Retirement};
+use longhaul_directives::{RequestState, Retirement, UserRequest, UserRequests, UserRule, UserRules};
 use longhaul_ledger::{FileEntry, FileState, Ledger, RunEntry};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// Every pin: those that hold, then those that were taken back.
-pub(crate) fn pins(pins: &Pins) -> impl Serialize {
-    Each(|| pins.active().chain(pins.retired()).map(pin))
+/// Every rule: those that hold, then those that were taken back.
+pub(crate) fn rules(rules: &UserRules) -> impl Serialize {
+    Each(|| rules.active().chain(rules.retired()).map(rule))
 }
 
 /// Everything that was asked for, in order.
-pub(crate) fn asks(asks: &Asks) -> impl Serialize {
-    Each(|| asks.all().iter().map(ask))
+pub(crate) fn requests(requests: &UserRequests) -> impl Serialize {
+    Each(|| requests.all().iter().map(request))
 }
 
 /// A list of which each item is made when it is written: there may be very many.
@@ -67,22 +67,22 @@ pub(crate) fn ledger(ledger: &Ledger) -> Value {
     })
 }
 
-fn pin(pin: &Pin) -> Value {
-    let retired_by = pin.retired_by.as_ref().map(|retirement| match retirement {
+fn rule(rule: &UserRule) -> Value {
+    let retired_by = rule.retired_by.as_ref().map(|retirement| match retirement {
         Retirement::Message { message, .. } => message.to_string(),
         Retirement::Hand => "hand".to_string(),
     });
-    json!({"id": pin.id, "text": pin.text, "messages": marks(&pin.messages), "retired_by": retired_by})
+    json!({"id": rule.id, "text": rule.text, "messages": marks(&rule.messages), "retired_by": retired_by})
 }
 
-fn ask(ask: &Ask) -> Value {
-    let (state, evidence) = match &ask.state {
-        AskState::Open { claim } => ("open", claim.as_ref()),
-        AskState::Done(evidence) => ("done", Some(evidence)),
-        AskState::Replaced { .. } => ("replaced", None),
+fn request(request: &UserRequest) -> Value {
+    let (state, evidence) = match &request.state {
+        RequestState::Open { claim } => ("open", claim.as_ref()),
+        RequestState::Done(evidence) => ("done", Some(evidence)),
+        RequestState::Replaced { .. } => ("replaced", None),
     };
-    let evidence = match (&ask.state, evidence) {
-        (AskState::Replaced { by }, _) => {
+    let evidence = match (&request.state, evidence) {
+        (RequestState::Replaced { by }, _) => {
             json!({"message": by.to_string(), "kind": "replaced", "text": null})
         }
         (_, Some(evidence)) => {
@@ -91,7 +91,7 @@ fn ask(ask: &Ask) -> Value {
         }
         (_, None) => Value::Null,
     };
-    json!({"text": ask.text, "state": state, "messages": marks(&ask.messages), "evidence": evidence})
+    json!({"text": request.text, "state": state, "messages": marks(&request.messages), "evidence": evidence})
 }
 
 fn file(path: &str, entry: &FileEntry) -> Value {

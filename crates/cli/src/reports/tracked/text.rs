@@ -1,9 +1,9 @@
-//! Pins, asks and the ledger as text for people.
+//! Rules, requests and the ledger as text for people.
 
 use std::cmp::Reverse;
 
 use longhaul_conversation::Ordinal;
-use longhaul_directives::{Ask, AskState, Asks, Pin, Pins, Retirement};
+use longhaul_directives::{RequestState, Retirement, UserRequest, UserRequests, UserRule, UserRules};
 use longhaul_ledger::{CommandEntry, FileEntry, FileState, JobEntry, Ledger, RunEntry, WorkOutcome};
 
 use crate::output::{Page, plural};
@@ -16,62 +16,62 @@ const LISTED_OLD: usize = 5;
 const MARKS: usize = 9;
 
 /// The standing instructions, those that were taken back last.
-pub(crate) fn pins(page: &mut Page, pins: &Pins) {
-    let active: Vec<&Pin> = pins.active().collect();
-    let retired: Vec<&Pin> = pins.retired().collect();
+pub(crate) fn rules(page: &mut Page, rules: &UserRules) {
+    let active: Vec<&UserRule> = rules.active().collect();
+    let retired: Vec<&UserRule> = rules.retired().collect();
     if active.is_empty() && retired.is_empty() {
         return;
     }
     let mut heading =
-        format!("Pins: {}", plural(active.len(), "standing instruction", "standing instructions"));
+        format!("Rules: {}", plural(active.len(), "standing instruction", "standing instructions"));
     if !retired.is_empty() {
         heading.push_str(&format!(", {} retired", retired.len()));
     }
     page.heading(&heading);
-    for pin in newest(&active, LISTED) {
-        page.item(&mark(&pin.messages), MARKS, &pin.text);
+    for rule in newest(&active, LISTED) {
+        page.item(&mark(&rule.messages), MARKS, &rule.text);
     }
-    page.more(active.len(), LISTED, "pins");
-    for pin in newest(&retired, LISTED_OLD) {
-        let by = match &pin.retired_by {
+    page.more(active.len(), LISTED, "rules");
+    for rule in newest(&retired, LISTED_OLD) {
+        let by = match &rule.retired_by {
             Some(Retirement::Message { message, .. }) => format!("retired by {message}"),
             _ => "retired by hand".into(),
         };
-        page.item(&mark(&pin.messages), MARKS, &format!("({by}) {}", pin.text));
+        page.item(&mark(&rule.messages), MARKS, &format!("({by}) {}", rule.text));
     }
-    page.more(retired.len(), LISTED_OLD, "retired pins");
+    page.more(retired.len(), LISTED_OLD, "retired rules");
 }
 
 /// The requests, open ones first.
-pub(crate) fn asks(page: &mut Page, asks: &Asks) {
-    if asks.all().is_empty() {
+pub(crate) fn requests(page: &mut Page, requests: &UserRequests) {
+    if requests.all().is_empty() {
         return;
     }
-    let open: Vec<&Ask> = asks.open_asks().collect();
-    let over: Vec<&Ask> =
-        asks.all().iter().filter(|ask| !matches!(ask.state, AskState::Open { .. })).collect();
-    let done = over.iter().filter(|ask| matches!(ask.state, AskState::Done(_))).count();
-    page.heading(&format!("Asks: {} open, {done} done, {} replaced", open.len(), over.len() - done));
-    for ask in newest(&open, LISTED) {
-        self::ask(page, ask);
+    let open: Vec<&UserRequest> = requests.open_requests().collect();
+    let over: Vec<&UserRequest> =
+        requests.all().iter().filter(|request| !matches!(request.state, RequestState::Open { .. })).collect();
+    let done = over.iter().filter(|request| matches!(request.state, RequestState::Done(_))).count();
+    page.heading(&format!("Requests: {} open, {done} done, {} replaced", open.len(), over.len() - done));
+    for request in newest(&open, LISTED) {
+        self::request(page, request);
     }
-    page.more(open.len(), LISTED, "open asks");
-    for ask in newest(&over, LISTED_OLD) {
-        self::ask(page, ask);
+    page.more(open.len(), LISTED, "open requests");
+    for request in newest(&over, LISTED_OLD) {
+        self::request(page, request);
     }
     page.more(over.len(), LISTED_OLD, "done or replaced");
 }
 
-fn ask(page: &mut Page, ask: &Ask) {
-    let (state, evidence) = match &ask.state {
-        AskState::Open { claim: None } => ("open", None),
-        AskState::Open { claim: Some(claim) } => {
+fn request(page: &mut Page, request: &UserRequest) {
+    let (state, evidence) = match &request.state {
+        RequestState::Open { claim: None } => ("open", None),
+        RequestState::Open { claim: Some(claim) } => {
             ("open", Some(format!("{} claims: {}", claim.message, claim.words)))
         }
-        AskState::Done(evidence) => ("done", Some(format!("{}: {}", evidence.message, evidence.words))),
-        AskState::Replaced { by } => ("replaced", Some(format!("by {by}"))),
+        RequestState::Done(evidence) => ("done", Some(format!("{}: {}", evidence.message, evidence.words))),
+        RequestState::Replaced { by } => ("replaced", Some(format!("by {by}"))),
     };
-    page.item(state, MARKS, &format!("{} {}", mark(&ask.messages), ask.text));
+    page.item(state, MARKS, &format!("{} {}", mark(&request.messages), request.text));
     if let Some(evidence) = evidence {
         page.item("", MARKS, &evidence);
     }

@@ -5,7 +5,7 @@ use std::fs;
 use longhaul_conversation::Part;
 
 use longhaul_formats::{
-    Compaction, CompactionReport, FragmentContent, HostRecord, PinChange, RecordedFragment,
+    Compaction, CompactionReport, FragmentContent, HostRecord, RecordedFragment, RuleChange,
 };
 
 use super::super::{NewSession, SessionKind};
@@ -124,7 +124,7 @@ fn rich_log() -> (tempfile::TempDir, Log) {
     log.append_all(&[said("2"), said("3")]).expect("appended");
     log.rewind_to(&"2".into()).expect("rewound");
     log.append_all(&[said("4"), said("5"), said("6")]).expect("appended");
-    record(&mut log, "p", EntryKind::Pin(PinChange::Added { text: "Never push.".into() }));
+    record(&mut log, "p", EntryKind::Rule(RuleChange::Added { text: "Never push.".into() }));
     let content = FragmentContent::Text("Be brief.".into());
     let (origin, place) = (longhaul_conversation::Origin::Hook, longhaul_conversation::FragmentPlace::System);
     record(&mut log, "f", EntryKind::Fragment(RecordedFragment { origin, place, content }));
@@ -166,8 +166,8 @@ fn check_damage(harm: impl FnOnce(&std::path::Path), told: &str, aside: Option<(
             (1..=8).map(|mark| Some(Ordinal(mark))).collect::<Vec<_>>()
         });
         assert_eq!(
-            (replay.pins(), replay.fragments(), replay.host()),
-            (before.pins(), before.fragments(), before.host())
+            (replay.rules(), replay.fragments(), replay.host()),
+            (before.rules(), before.fragments(), before.host())
         );
         assert_eq!((replay.state(), &replay.info().title), (before.state(), &before.info().title));
         assert_eq!(replay.info().directory, before.info().directory);

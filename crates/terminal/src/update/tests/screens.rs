@@ -52,7 +52,7 @@ fn harness(width: usize) -> Harness {
         branch: Some("main".into()),
         is_trusted: true,
         memory_files: 2,
-        pins: 1,
+        rules: 1,
         cost: Some(0.0213),
         meter: ContextMeter {
             used: TokenCount(40_000),
@@ -233,8 +233,8 @@ fn of_compactions(album: &mut Album, width: usize) {
     let (before, after, duration) = (TokenCount(60_000), TokenCount(15_000), Duration::from_millis(1_500));
     let spend = Spend { calls: 1, tokens: TokenCount(9_000), money: 0.02, ..Spend::default() };
     for status in [Status::Compressed, Status::ContentTruncated, Status::LastResort] {
-        let mut report = Report { coverage: Some(0.83), pins_kept: 2, pins: 2, ..view::report() };
-        (report.ledger.files, report.asks.open) = (7, 1);
+        let mut report = Report { coverage: Some(0.83), rules_kept: 2, rules: 2, ..view::report() };
+        (report.ledger.files, report.requests.open) = (7, 1);
         let report = Box::new(report);
         let applied = Compaction::Applied { status, before, after, messages: 7, duration, spend, report };
         album.keep(&format!("compacted: {status}"), started().receive_event(Event::Compaction(applied)));

@@ -81,7 +81,7 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
         let heard: Vec<Event> = std::mem::take(&mut *events.lock().expect("as above"));
         if outcome.messages().is_some() {
             passes += 1;
-            let rules = conversation.tracker().pins().active();
+            let rules = conversation.tracker().rules().active();
             let forgotten = rules.filter(|rule| !SUMMARY.contains(&rule.text)).count();
             show.compacted(passes, &outcome, &heard, forgotten)?;
         }

@@ -2,7 +2,7 @@
 
 use longhaul_archive::Hit;
 use longhaul_conversation::{Message, Ordinal, Part, Role, TokenCount};
-use longhaul_directives::AskState;
+use longhaul_directives::RequestState;
 use longhaul_engine::{Conversation, Event, PassOutcome, SummariserKind};
 use longhaul_ledger::FileState;
 use longhaul_snapshot::find_snapshot;
@@ -92,12 +92,12 @@ impl Show {
         let is_by_model =
             |event: &Event| matches!(event, Event::Summarised { by: SummariserKind::Model, .. });
         if events.iter().any(is_by_model) {
-            let rules = plural(report.pins, "rule", "rules");
+            let rules = plural(report.rules, "rule", "rules");
             page.line(&format!(
                 "    it had left out {forgotten} of {rules}; they were put back word for word"
             ));
         }
-        let mut kept = format!("{} of {} kept", report.pins_kept, plural(report.pins, "rule", "rules"));
+        let mut kept = format!("{} of {} kept", report.rules_kept, plural(report.rules, "rule", "rules"));
         if let Some(coverage) = report.coverage {
             kept.push_str(&format!("; {} of what later work may need is still there", percent(coverage)));
         }
@@ -126,16 +126,20 @@ impl Show {
         let mut page = Page::new(self.screen);
         self.title(&mut page, "What survived, and where it came from");
         let tracker = conversation.tracker();
-        for pin in tracker.pins().active() {
-            page.item("rule", MARKS, &format!("{}  {}", marks(&pin.messages), pin.text));
+        for rule in tracker.rules().active() {
+            page.item("rule", MARKS, &format!("{}  {}", marks(&rule.messages), rule.text));
         }
-        for ask in tracker.asks().all() {
-            let state = match ask.state {
-                AskState::Open { .. } => "open",
-                AskState::Done(_) => "done",
-                AskState::Replaced { .. } => "replaced",
+        for request in tracker.requests().all() {
+            let state = match request.state {
+                RequestState::Open { .. } => "open",
+                RequestState::Done(_) => "done",
+                RequestState::Replaced { .. } => "replaced",
             };
-            page.item(&format!("ask {state}"), MARKS, &format!("{}  {}", marks(&ask.messages), ask.text));
+            page.item(
+                &format!("request {state}"),
+                MARKS,
+                &format!("{}  {}", marks(&request.messages), request.text),
+            );
         }
         let ledger = tracker.ledger();
         for (path, file) in ledger.files().filter(|(_, file)| file.state.is_change()) {

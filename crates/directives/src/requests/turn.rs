@@ -7,11 +7,11 @@ use longhaul_text::{AnyOf, LazyPhrases, Unit, UnitKind, WordSet, Words, is_wide,
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::hear::shorten;
+use super::recognise::shorten;
 use super::{Evidence, EvidenceKind};
 use crate::AnnotatedPart;
 use crate::languages::{patterns, substrings, words};
-use crate::pins::Substrings;
+use crate::rules::Substrings;
 
 /// The turn: everything since the user last spoke.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

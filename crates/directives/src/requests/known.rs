@@ -1,13 +1,13 @@
-//! What asks are compared by, found out only as far as two of them may be the same.
+//! What requests are compared by, found out only as far as two of them may be the same.
 
 use std::collections::VecDeque;
 
 use longhaul_text::{Subject, Words, print_numbers};
 
-use super::Ask;
-use crate::pins::{asks_a_question, normalise};
+use super::UserRequest;
+use crate::rules::{asks_a_question, normalise};
 
-/// Only this many of the newest asks are compared with a new one: a message costs the same late in a session.
+/// Only this many of the newest requests are compared with a new one: a message costs the same late in a session.
 const COMPARED: usize = 32;
 
 /// The subjects of the newest requests, which new ones are compared with.
@@ -20,12 +20,12 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// Makes up for asks that it has not seen, as after reading them from a file.
-    pub(super) fn catch_up(&mut self, asks: &[Ask]) {
-        if self.through != asks.len() {
-            let from = asks.len().saturating_sub(COMPARED);
-            self.known = asks[from..].iter().map(|ask| Known::of(&ask.text)).collect();
-            self.through = asks.len();
+    /// Makes up for requests that it has not seen, as after reading them from a file.
+    pub(super) fn catch_up(&mut self, requests: &[UserRequest]) {
+        if self.through != requests.len() {
+            let from = requests.len().saturating_sub(COMPARED);
+            self.known = requests[from..].iter().map(|request| Known::of(&request.text)).collect();
+            self.through = requests.len();
         }
     }
 
@@ -44,7 +44,7 @@ impl Compared {
         self.known.len()
     }
 
-    /// Forgets the ask at `place`, which is taken out.
+    /// Forgets the request at `place`, which is taken out.
     pub(super) fn take_out(&mut self, place: usize) {
         if let Some(place) = (place + self.known.len()).checked_sub(self.through) {
             self.known.remove(place);
@@ -94,7 +94,7 @@ impl Known {
         self.weight == other.weight && normalise(text) == normalise(other_text)
     }
 
-    /// Returns true if two texts ask nearly the same, of the same things.
+    /// Returns true if two texts ask for nearly the same, of the same things.
     pub(super) fn restates(&mut self, text: &str, other: &mut Self, other_text: &str) -> bool {
         self.numbers == other.numbers && self.subject(text).restates(other.subject(other_text))
     }

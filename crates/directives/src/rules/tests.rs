@@ -7,28 +7,28 @@ fn says(text: &str) -> Message {
     Message::new("u", Role::User, vec![Part::user_text(text)])
 }
 
-fn pins_of(texts: &[&str]) -> Pins {
-    let mut pins = Pins::default();
-    texts.iter().for_each(|text| pins.observe(&says(text)));
-    pins
+fn rules_of(texts: &[&str]) -> UserRules {
+    let mut rules = UserRules::default();
+    texts.iter().for_each(|text| rules.observe(&says(text)));
+    rules
 }
 
-fn active(pins: &Pins) -> Vec<&str> {
-    pins.active().map(|pin| pin.text.as_str()).collect()
+fn active(rules: &UserRules) -> Vec<&str> {
+    rules.active().map(|rule| rule.text.as_str()).collect()
 }
 
-/// Each text is one rule, pinned whole.
+/// Each text is one rule, kept whole.
 #[track_caller]
 fn check_rules(texts: &[&str]) {
-    let missed: Vec<_> = texts.iter().filter(|text| active(&pins_of(&[text])) != [**text]).collect();
-    assert!(missed.is_empty(), "not pinned: {missed:#?}");
+    let missed: Vec<_> = texts.iter().filter(|text| active(&rules_of(&[text])) != [**text]).collect();
+    assert!(missed.is_empty(), "not recognised: {missed:#?}");
 }
 
-/// No text pins anything.
+/// Any text can be observed.
 #[track_caller]
 fn check_no_rules(texts: &[&str]) {
-    let pinned: Vec<_> = texts.iter().filter(|text| !active(&pins_of(&[text])).is_empty()).collect();
-    assert!(pinned.is_empty(), "pinned: {pinned:#?}");
+    let recognised: Vec<_> = texts.iter().filter(|text| !active(&rules_of(&[text])).is_empty()).collect();
+    assert!(recognised.is_empty(), "recognised: {recognised:#?}");
 }
 
 #[test]
@@ -196,19 +196,19 @@ fn german_spanish_and_french_rules() {
 
 #[test]
 fn items_below_a_heading_of_rules_are_rules() {
-    let pins = pins_of(&[
+    let rules = rules_of(&[
         "Fix it.\n\nRules:\n- four spaces per level\n- British spelling in docs\n\nThanks a lot for that.",
     ]);
-    assert_eq!(active(&pins), ["four spaces per level", "British spelling in docs"]);
-    let pins = pins_of(&["## 规则\n1. 四个空格缩进\n2. 文档写英式拼写"]);
-    assert_eq!(active(&pins), ["四个空格缩进", "文档写英式拼写"]);
+    assert_eq!(active(&rules), ["four spaces per level", "British spelling in docs"]);
+    let rules = rules_of(&["## 规则\n1. 四个空格缩进\n2. 文档写英式拼写"]);
+    assert_eq!(active(&rules), ["四个空格缩进", "文档写英式拼写"]);
 }
 
 #[test]
 fn one_pin_is_one_sentence_or_item() {
-    let pins =
-        pins_of(&["We start today. Always use tabs. The rest is up to you.\n- never push\n- look around"]);
-    assert_eq!(active(&pins), ["Always use tabs.", "never push"]);
+    let rules =
+        rules_of(&["We start today. Always use tabs. The rest is up to you.\n- never push\n- look around"]);
+    assert_eq!(active(&rules), ["Always use tabs.", "never push"]);
 }
 
 #[test]
@@ -219,33 +219,33 @@ fn only_what_a_person_typed_counts() {
         Part::result(ToolResult::text("c", "You must never read this.")),
         Part::text(Origin::Summary, "Always use tabs."),
     ];
-    let mut pins = Pins::default();
-    pins.observe(&Message::new("u", Role::User, parts));
-    pins.observe(&Message::new("a", Role::Model, vec![Part::model_text("Always use tabs.")]));
-    assert_eq!(pins.active().count(), 0);
+    let mut rules = UserRules::default();
+    rules.observe(&Message::new("u", Role::User, parts));
+    rules.observe(&Message::new("a", Role::Model, vec![Part::model_text("Always use tabs.")]));
+    assert_eq!(rules.active().count(), 0);
 }
 
 #[test]
 fn equal_rules_are_one_pin_with_several_sources() {
-    let pins = pins_of(&["Always use tabs.", "Never push.", "  always   use **tabs**!"]);
-    assert_eq!(active(&pins), ["Never push.", "Always use tabs."]);
-    let last = pins.active().last().expect("two pins");
+    let rules = rules_of(&["Always use tabs.", "Never push.", "  always   use **tabs**!"]);
+    assert_eq!(active(&rules), ["Never push.", "Always use tabs."]);
+    let last = rules.active().last().expect("two rules");
     assert_eq!(last.messages, [Ordinal(1), Ordinal(3)]);
-    assert_ne!(PinId::of("Never use =="), PinId::of("Never use !="));
+    assert_ne!(RuleId::of("Never use =="), RuleId::of("Never use !="));
 }
 
 #[test]
 fn ordinals_come_from_the_message_or_are_counted() {
-    let mut pins = Pins::default();
-    pins.observe(&Message { ordinal: Some(Ordinal(41)), ..says("Always use tabs.") });
-    pins.observe(&says("Never push."));
-    let sources: Vec<_> = pins.active().flat_map(|pin| &pin.messages).copied().collect();
+    let mut rules = UserRules::default();
+    rules.observe(&Message { ordinal: Some(Ordinal(41)), ..says("Always use tabs.") });
+    rules.observe(&says("Never push."));
+    let sources: Vec<_> = rules.active().flat_map(|rule| &rule.messages).copied().collect();
     assert_eq!(sources, [Ordinal(41), Ordinal(42)]);
 }
 
 #[track_caller]
 fn check_after(texts: &[&str], expected: &[&str]) {
-    assert_eq!(active(&pins_of(texts)), expected);
+    assert_eq!(active(&rules_of(texts)), expected);
 }
 
 #[test]
@@ -286,31 +286,31 @@ fn in_doubt_both_stay_the_newer_last() {
 
 #[test]
 fn a_retired_rule_says_why_and_can_come_back() {
-    let mut pins = pins_of(&["Never use emojis.", "You may now use emojis."]);
-    let retired: Vec<_> = pins.retired().cloned().collect();
+    let mut rules = rules_of(&["Never use emojis.", "You may now use emojis."]);
+    let retired: Vec<_> = rules.retired().cloned().collect();
     let by = Retirement::Message { message: Ordinal(2), words: "You may now use emojis.".into() };
     assert_eq!(retired[0].retired_by, Some(by));
-    pins.observe(&says("never use emojis"));
-    assert_eq!(active(&pins), ["Never use emojis."]);
+    rules.observe(&says("never use emojis"));
+    assert_eq!(active(&rules), ["Never use emojis."]);
 }
 
 #[test]
 fn by_hand() {
-    let mut pins = Pins::default();
-    let id = pins.add_by_hand(" the deploy window is Tuesday ").expect("it says something");
-    assert_eq!(pins.add_by_hand("  "), None);
-    assert_eq!(active(&pins), ["the deploy window is Tuesday"]);
-    assert!(pins.remove_by_hand(id));
-    assert!(!pins.remove_by_hand(id));
-    assert_eq!(pins.retired().map(|pin| &pin.retired_by).collect::<Vec<_>>(), [&Some(Retirement::Hand)]);
+    let mut rules = UserRules::default();
+    let id = rules.add_by_hand(" the deploy window is Tuesday ").expect("it says something");
+    assert_eq!(rules.add_by_hand("  "), None);
+    assert_eq!(active(&rules), ["the deploy window is Tuesday"]);
+    assert!(rules.remove_by_hand(id));
+    assert!(!rules.remove_by_hand(id));
+    assert_eq!(rules.retired().map(|rule| &rule.retired_by).collect::<Vec<_>>(), [&Some(Retirement::Hand)]);
 }
 
 #[test]
 fn pins_survive_json() {
-    let pins = pins_of(&["Never use emojis.", "You may now use emojis.", "必ずテストを書いてください。"]);
-    let json = serde_json::to_string(&pins).expect("plain data");
-    assert_eq!(serde_json::from_str::<Pins>(&json).expect("what was written"), pins);
-    assert_eq!(PinId::parse("12"), None);
+    let rules = rules_of(&["Never use emojis.", "You may now use emojis.", "必ずテストを書いてください。"]);
+    let json = serde_json::to_string(&rules).expect("plain data");
+    assert_eq!(serde_json::from_str::<UserRules>(&json).expect("what was written"), rules);
+    assert_eq!(RuleId::parse("12"), None);
 }
 
 const PIECES: &[&str] = &[
@@ -330,27 +330,27 @@ proptest! {
     #[test]
     fn any_text_is_observed_without_panic_and_pinned_verbatim(text in any::<String>(), more in "[a-z不要。?*`\\- \n:]{0,60}") {
         for text in [text, more] {
-            let pins = pins_of(&[&text]);
-            for pin in pins.active() {
-                prop_assert!(text.contains(&pin.text));
+            let rules = rules_of(&[&text]);
+            for rule in rules.active() {
+                prop_assert!(text.contains(&rule.text));
             }
         }
     }
 
     #[test]
     fn pins_vanish_only_by_a_later_user_message(picks in proptest::collection::vec(0..PIECES.len(), 1..12)) {
-        let mut pins = Pins::default();
+        let mut rules = UserRules::default();
         for pick in picks {
-            let before = pins.clone();
-            pins.observe(&Message::new("a", Role::Model, vec![Part::model_text("You may now push to main. Use tabs instead.")]));
-            prop_assert_eq!(active(&pins), active(&before));
-            pins.observe(&says(PIECES[pick]));
-            for pin in before.active() {
-                let now = pins.pins.iter().find(|now| now.id == pin.id).expect("pins are never forgotten");
+            let before = rules.clone();
+            rules.observe(&Message::new("a", Role::Model, vec![Part::model_text("You may now push to main. Use tabs instead.")]));
+            prop_assert_eq!(active(&rules), active(&before));
+            rules.observe(&says(PIECES[pick]));
+            for rule in before.active() {
+                let now = rules.rules.iter().find(|now| now.id == rule.id).expect("rules are never forgotten");
                 match &now.retired_by {
                     None => {}
                     Some(Retirement::Message { message, words }) => {
-                        prop_assert!(PIECES[pick].contains(words.as_str()) && pin.messages.iter().all(|from| from < message));
+                        prop_assert!(PIECES[pick].contains(words.as_str()) && rule.messages.iter().all(|from| from < message));
                     }
                     Some(Retirement::Hand) => prop_assert!(false, "no hand was there"),
                 }
@@ -362,9 +362,9 @@ proptest! {
     fn resuming_from_disk_changes_nothing(picks in proptest::collection::vec(0..PIECES.len(), 1..12), at in 0usize..12) {
         let texts: Vec<_> = picks.iter().map(|pick| PIECES[*pick]).collect();
         let at = at.min(texts.len());
-        let first = serde_json::to_string(&pins_of(&texts[..at])).expect("plain data");
-        let mut resumed: Pins = serde_json::from_str(&first).expect("what was written");
+        let first = serde_json::to_string(&rules_of(&texts[..at])).expect("plain data");
+        let mut resumed: UserRules = serde_json::from_str(&first).expect("what was written");
         texts[at..].iter().for_each(|text| resumed.observe(&says(text)));
-        prop_assert_eq!(resumed, pins_of(&texts));
+        prop_assert_eq!(resumed, rules_of(&texts));
     }
 }

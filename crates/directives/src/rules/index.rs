@@ -1,4 +1,4 @@
-//! Pins in order, found by their id and by what they are about, whatever their number.
+//! Rules in order, found by their id and by what they are about, whatever their number.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,70 +7,70 @@ use longhaul_conversation::Ordinal;
 use longhaul_text::Subject;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Pin, PinId};
+use super::{RuleId, UserRule};
 
-/// Pins in the order in which they were last said.
+/// Rules in the order in which they were last said.
 #[derive(Clone, Default)]
-pub(super) struct Roll {
+pub(super) struct RuleIndex {
     /// One that was said again has left a gap where it stood before.
     slots: Vec<Option<Held>>,
-    places: HashMap<PinId, usize>,
+    places: HashMap<RuleId, usize>,
     topics: Topics,
 }
 
-/// A pin with what it is about.
+/// A rule with what it is about.
 #[derive(Clone, Debug)]
 struct Held {
-    pin: Pin,
+    rule: UserRule,
     subject: Subject,
     /// The last message that says it.
     last: Option<Ordinal>,
 }
 
-impl Roll {
-    /// The pins, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Pin> {
-        self.slots.iter().flatten().map(|held| &held.pin)
+impl RuleIndex {
+    /// The rules, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &UserRule> {
+        self.slots.iter().flatten().map(|held| &held.rule)
     }
 
-    pub(super) fn get(&self, id: PinId) -> Option<&Pin> {
-        self.places.get(&id).and_then(|place| self.slots[*place].as_ref()).map(|held| &held.pin)
+    pub(super) fn get(&self, id: RuleId) -> Option<&UserRule> {
+        self.places.get(&id).and_then(|place| self.slots[*place].as_ref()).map(|held| &held.rule)
     }
 
-    pub(super) fn get_mut(&mut self, id: PinId) -> Option<&mut Pin> {
+    pub(super) fn get_mut(&mut self, id: RuleId) -> Option<&mut UserRule> {
         let place = *self.places.get(&id)?;
-        self.slots[place].as_mut().map(|held| &mut held.pin)
+        self.slots[place].as_mut().map(|held| &mut held.rule)
     }
 
-    /// Puts the pin with this id last; `new` makes it if there is none. `message` says it.
+    /// Puts the rule with this id last; `new` makes it if there is none. `message` says it.
     pub(super) fn put_last(
         &mut self,
-        id: PinId,
+        id: RuleId,
         message: Option<Ordinal>,
-        new: impl FnOnce() -> Pin,
-    ) -> &mut Pin {
+        new: impl FnOnce() -> UserRule,
+    ) -> &mut UserRule {
         let known = self.places.get(&id).and_then(|place| self.slots[*place].take());
         let mut held = known.unwrap_or_else(|| Held::new(new()));
         held.add(message);
         self.push(held);
         let last = self.slots.last_mut().and_then(Option::as_mut);
-        &mut last.expect("the pin that was just put").pin
+        &mut last.expect("the rule that was just put").rule
     }
 
-    /// Calls `found` with each pin about the subject that holds and of which all messages stand before `message`.
+    /// Calls `found` with each rule about the subject that holds and of which all messages stand before `message`.
     pub(super) fn each_about(
         &mut self,
         subject: &Subject,
         message: Ordinal,
-        mut found: impl FnMut(&mut Pin),
+        mut found: impl FnMut(&mut UserRule),
     ) {
         for place in self.topics.find(subject, &self.slots) {
             if let Some(held) = &mut self.slots[place]
-                && held.pin.retired_by.is_none()
+                && held.rule.retired_by.is_none()
                 && subject.is_same(&held.subject)
                 && held.last < Some(message)
             {
-                found(&mut held.pin);
+                found(&mut held.rule);
             }
         }
     }
@@ -79,7 +79,7 @@ impl Roll {
         if self.slots.len() > 2 * self.places.len() + 16 {
             self.close_gaps();
         }
-        self.places.insert(held.pin.id, self.slots.len());
+        self.places.insert(held.rule.id, self.slots.len());
         self.slots.push(Some(held));
     }
 
@@ -87,26 +87,26 @@ impl Roll {
         self.slots.retain(Option::is_some);
         self.topics = Topics::default();
         let held = self.slots.iter().flatten().enumerate();
-        self.places = held.map(|(place, held)| (held.pin.id, place)).collect();
+        self.places = held.map(|(place, held)| (held.rule.id, place)).collect();
     }
 }
 
 impl Held {
-    fn new(pin: Pin) -> Self {
-        Self { subject: Subject::of(&pin.text), last: pin.messages.iter().copied().max(), pin }
+    fn new(rule: UserRule) -> Self {
+        Self { subject: Subject::of(&rule.text), last: rule.messages.iter().copied().max(), rule }
     }
 
     /// Another message says it.
     fn add(&mut self, message: Option<Ordinal>) {
         // They are added in the order of the conversation, so that few are looked for among all.
-        if message > self.last || message.is_some_and(|message| !self.pin.messages.contains(&message)) {
-            self.pin.messages.extend(message);
+        if message > self.last || message.is_some_and(|message| !self.rule.messages.contains(&message)) {
+            self.rule.messages.extend(message);
             self.last = self.last.max(message);
         }
     }
 }
 
-/// Which slots hold pins that share a word with a subject. It is brought up to date when it is asked: most pins are never
+/// Which slots hold rules that share a word with a subject. It is brought up to date when it is asked: most rules are never
 /// lifted.
 #[derive(Clone, Debug, Default)]
 struct Topics {
@@ -116,7 +116,7 @@ struct Topics {
     known: usize,
 }
 
-/// The slots of the pins that have a word.
+/// The slots of the rules that have a word.
 #[derive(Clone, Copy, Debug)]
 struct List {
     first: Option<u32>,
@@ -131,7 +131,7 @@ struct Link {
 }
 
 impl Topics {
-    /// The slots of all pins that hold and may be about a subject, in order, and of some others.
+    /// The slots of all rules that hold and may be about a subject, in order, and of some others.
     fn find(&mut self, subject: &Subject, slots: &[Option<Held>]) -> Vec<usize> {
         self.learn(slots);
         let mut words = subject.sought_under();
@@ -154,7 +154,7 @@ impl Topics {
         let (mut last, mut next) = (None, list.first);
         while let Some(at) = next {
             let link = self.links[at as usize];
-            if slots[link.slot as usize].as_ref().is_some_and(|held| held.pin.retired_by.is_none()) {
+            if slots[link.slot as usize].as_ref().is_some_and(|held| held.rule.retired_by.is_none()) {
                 found.push(link.slot as usize);
                 last = Some(at);
             } else {
@@ -181,36 +181,36 @@ impl Topics {
     }
 }
 
-impl fmt::Debug for Roll {
+impl fmt::Debug for RuleIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl PartialEq for Roll {
+impl PartialEq for RuleIndex {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
 }
 
-impl Eq for Roll {}
+impl Eq for RuleIndex {}
 
-impl Serialize for Roll {
+impl Serialize for RuleIndex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
     }
 }
 
-impl<'de> Deserialize<'de> for Roll {
+impl<'de> Deserialize<'de> for RuleIndex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut roll = Self::default();
-        for pin in Vec::<Pin>::deserialize(deserializer)? {
+        let mut index = Self::default();
+        for rule in Vec::<UserRule>::deserialize(deserializer)? {
             // Of two with the same words the first one counts.
-            if roll.get(pin.id).is_none() {
-                roll.push(Held::new(pin));
+            if index.get(rule.id).is_none() {
+                index.push(Held::new(rule));
             }
         }
-        Ok(roll)
+        Ok(index)
     }
 }
 
@@ -234,55 +234,58 @@ mod tests {
 
     /// The same with a plain list.
     #[derive(Default)]
-    struct Plain(Vec<Pin>);
+    struct Plain(Vec<UserRule>);
 
     impl Plain {
         fn put_last(&mut self, text: &str, message: Option<Ordinal>) {
-            let id = PinId::of(text);
-            let known = self.0.iter().position(|pin| pin.id == id).map(|place| self.0.remove(place));
-            let mut pin = known.unwrap_or_else(|| new_pin(text));
-            pin.messages.extend(message.filter(|message| !pin.messages.contains(message)));
-            pin.retired_by = None;
-            self.0.push(pin);
+            let id = RuleId::of(text);
+            let known = self.0.iter().position(|rule| rule.id == id).map(|place| self.0.remove(place));
+            let mut rule = known.unwrap_or_else(|| new_rule(text));
+            rule.messages.extend(message.filter(|message| !rule.messages.contains(message)));
+            rule.retired_by = None;
+            self.0.push(rule);
         }
 
-        fn about(&self, subject: &Subject, message: Ordinal) -> Vec<PinId> {
-            let pins = self.0.iter().filter(|pin| subject.is_same(&Subject::of(&pin.text)));
-            let pins = pins.filter(|pin| pin.retired_by.is_none());
-            pins.filter(|pin| pin.messages.iter().all(|from| *from < message)).map(|pin| pin.id).collect()
+        fn about(&self, subject: &Subject, message: Ordinal) -> Vec<RuleId> {
+            let rules = self.0.iter().filter(|rule| subject.is_same(&Subject::of(&rule.text)));
+            let rules = rules.filter(|rule| rule.retired_by.is_none());
+            rules
+                .filter(|rule| rule.messages.iter().all(|from| *from < message))
+                .map(|rule| rule.id)
+                .collect()
         }
 
-        fn retire(&mut self, id: PinId) {
-            let pin = self.0.iter_mut().find(|pin| pin.id == id).expect("a pin that was found");
-            pin.retired_by = Some(Retirement::Hand);
+        fn retire(&mut self, id: RuleId) {
+            let rule = self.0.iter_mut().find(|rule| rule.id == id).expect("a rule that was found");
+            rule.retired_by = Some(Retirement::Hand);
         }
     }
 
-    fn new_pin(text: &str) -> Pin {
-        Pin { id: PinId::of(text), text: text.to_string(), messages: Vec::new(), retired_by: None }
+    fn new_rule(text: &str) -> UserRule {
+        UserRule { id: RuleId::of(text), text: text.to_string(), messages: Vec::new(), retired_by: None }
     }
 
     proptest! {
         #[test]
         fn a_roll_is_a_list(steps in prop::collection::vec((0..RULES.len(), prop::option::of(1..20u32), any::<bool>()), 0..80)) {
-            let (mut roll, mut plain) = (Roll::default(), Plain::default());
+            let (mut index, mut plain) = (RuleIndex::default(), Plain::default());
             for (pick, at, retires) in steps {
                 let (text, message) = (RULES[pick], at.map(Ordinal));
-                roll.put_last(PinId::of(text), message, || new_pin(text)).retired_by = None;
+                index.put_last(RuleId::of(text), message, || new_rule(text)).retired_by = None;
                 plain.put_last(text, message);
-                prop_assert!(roll.iter().eq(&plain.0));
+                prop_assert!(index.iter().eq(&plain.0));
                 let (subject, message) = (Subject::of(RULES[(pick + 3) % RULES.len()]), message.unwrap_or(Ordinal(9)));
                 let mut about = Vec::new();
-                roll.each_about(&subject, message, |pin| about.push(pin.id));
+                index.each_about(&subject, message, |rule| about.push(rule.id));
                 prop_assert_eq!(&about, &plain.about(&subject, message));
                 if retires {
-                    roll.each_about(&subject, message, |pin| pin.retired_by = Some(Retirement::Hand));
+                    index.each_about(&subject, message, |rule| rule.retired_by = Some(Retirement::Hand));
                     about.into_iter().for_each(|id| plain.retire(id));
                 }
             }
-            let written = serde_json::to_string(&roll).expect("pins can be written");
-            let read: Roll = serde_json::from_str(&written).expect("pins can be read");
-            prop_assert_eq!(read, roll);
+            let written = serde_json::to_string(&index).expect("rules can be written");
+            let read: RuleIndex = serde_json::from_str(&written).expect("rules can be read");
+            prop_assert_eq!(read, index);
         }
     }
 }

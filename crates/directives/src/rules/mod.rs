@@ -1,8 +1,8 @@
 //! Standing instructions that a person typed, kept verbatim with the messages they came from.
 
 mod cues;
-mod roll;
-mod rules;
+mod index;
+mod recognise;
 
 use std::fmt;
 
@@ -12,27 +12,27 @@ use longhaul_text::{Subject, UnitKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(crate) use self::cues::{Substrings, WIDE_RELIEFS};
-use self::roll::Roll;
-use self::rules::{Effect, can_be_listed_rule, effect_of, introduces_rules};
-pub(crate) use self::rules::{asks_a_question, is_question, is_rule};
+use self::index::RuleIndex;
+use self::recognise::{Effect, can_be_listed_rule, effect_of, introduces_rules};
+pub(crate) use self::recognise::{asks_a_question, is_question, is_rule};
 use crate::typed::{Said, Voice};
 use crate::{AnnotatedPart, typed_texts};
 
 /// The standing instructions of a session so far.
 ///
-/// Only text a person typed makes a pin, and only a later message of theirs, or their hand, retires one.
+/// Only text a person typed makes a rule, and only a later message of theirs, or their hand, retires one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pins {
+pub struct UserRules {
     /// In the order in which they were last said: where two disagree, the later holds.
-    pins: Roll,
+    rules: RuleIndex,
     last: u32,
 }
 
 /// One standing instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pin {
+pub struct UserRule {
     /// Names it for as long as its words stay the same.
-    pub id: PinId,
+    pub id: RuleId,
     /// The sentence or list item, verbatim as it was first said.
     pub text: String,
     /// The messages that say it; none if it was added by hand.
@@ -41,9 +41,9 @@ pub struct Pin {
     pub retired_by: Option<Retirement>,
 }
 
-/// Names a pin: a hash of its words, without regard to case, white space and punctuation.
+/// Names a rule: a hash of its words, without regard to case, white space and punctuation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PinId(u64);
+pub struct RuleId(u64);
 
 /// The reason why an instruction no longer holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,11 +60,11 @@ pub enum Retirement {
     Hand,
 }
 
-impl Pins {
-    /// Takes the next message into account. Costs that message and the pins, whatever came before.
+impl UserRules {
+    /// Takes the next message into account. Costs that message and the rules, whatever came before.
     pub fn observe(&mut self, message: &Message) {
         let ordinal = self.marked(message.ordinal);
-        if self.pins.iter().next().is_none()
+        if self.rules.iter().next().is_none()
             && let Some(snapshot) = own_snapshot(message)
         {
             self.take_over(&snapshot);
@@ -95,64 +95,64 @@ impl Pins {
         }
     }
 
-    /// Retires the earlier pins on the subject of a sentence that lifts or changes.
+    /// Retires the earlier rules on the subject of a sentence that lifts or changes.
     fn retire_by(&mut self, text: &str, message: Ordinal) {
-        let id = PinId::of(text);
-        self.pins.each_about(&Subject::of(text), message, |pin| {
-            if pin.id != id {
-                pin.retired_by = Some(Retirement::Message { message, words: text.to_string() });
+        let id = RuleId::of(text);
+        self.rules.each_about(&Subject::of(text), message, |rule| {
+            if rule.id != id {
+                rule.retired_by = Some(Retirement::Message { message, words: text.to_string() });
             }
         });
     }
 
     /// Adds a rule at the end; one that is known already moves there and holds again.
-    fn put(&mut self, text: &str, message: Option<Ordinal>) -> PinId {
-        let id = PinId::of(text);
-        let new = || Pin { id, text: text.to_string(), messages: Vec::new(), retired_by: None };
-        self.pins.put_last(id, message, new).retired_by = None;
+    fn put(&mut self, text: &str, message: Option<Ordinal>) -> RuleId {
+        let id = RuleId::of(text);
+        let new = || UserRule { id, text: text.to_string(), messages: Vec::new(), retired_by: None };
+        self.rules.put_last(id, message, new).retired_by = None;
         id
     }
 
     /// The instructions that hold, the newest last.
-    pub fn active(&self) -> impl Iterator<Item = &Pin> {
-        self.pins.iter().filter(|pin| pin.retired_by.is_none())
+    pub fn active(&self) -> impl Iterator<Item = &UserRule> {
+        self.rules.iter().filter(|rule| rule.retired_by.is_none())
     }
 
     /// The instructions that were taken back.
-    pub fn retired(&self) -> impl Iterator<Item = &Pin> {
-        self.pins.iter().filter(|pin| pin.retired_by.is_some())
+    pub fn retired(&self) -> impl Iterator<Item = &UserRule> {
+        self.rules.iter().filter(|rule| rule.retired_by.is_some())
     }
 
-    /// Pins `text` because the user says so; nothing if it says nothing.
-    pub fn add_by_hand(&mut self, text: &str) -> Option<PinId> {
+    /// Adds `text` as a rule because the user says so; nothing if it says nothing.
+    pub fn add_by_hand(&mut self, text: &str) -> Option<RuleId> {
         let text = text.trim();
         (!text.is_empty()).then(|| self.put(text, None))
     }
 
-    /// Pins a sentence of the user's that a model recognised as a rule; nothing if it was pinned before, even where it was
+    /// Adds a sentence of the user's that a model recognised as a rule; nothing if it was one before, even where it was
     /// taken back since: a model does not speak for the user.
-    pub fn add_quoted(&mut self, text: &str, message: Ordinal) -> Option<PinId> {
-        let is_new = !text.trim().is_empty() && self.pins.get(PinId::of(text)).is_none();
+    pub fn add_quoted(&mut self, text: &str, message: Ordinal) -> Option<RuleId> {
+        let is_new = !text.trim().is_empty() && self.rules.get(RuleId::of(text)).is_none();
         is_new.then(|| self.put(text.trim(), Some(message)))
     }
 
-    /// Takes over the pins of an earlier snapshot, whose messages may be lost.
+    /// Takes over the rules of an earlier snapshot, whose messages may be lost.
     pub fn take_over(&mut self, snapshot: &Snapshot) {
         let through = snapshot.through().unwrap_or(Ordinal(self.last));
         let sections = snapshot.sections().filter(|(section, _)| *section == Section::ActiveConstraints);
         for entry in sections.flat_map(|(_, entries)| entries) {
             let at = entry.marks().last().copied().unwrap_or(through);
-            for pin in read_rules(entry.lines()) {
-                self.put(&pin, Some(at));
+            for rule in read_rules(entry.lines()) {
+                self.put(&rule, Some(at));
             }
         }
     }
 
-    /// Retires a pin because the user says so; tells whether it held until now.
-    pub fn remove_by_hand(&mut self, id: PinId) -> bool {
-        match self.pins.get_mut(id) {
-            Some(pin) if pin.retired_by.is_none() => {
-                pin.retired_by = Some(Retirement::Hand);
+    /// Retires a rule because the user says so; tells whether it held until now.
+    pub fn remove_by_hand(&mut self, id: RuleId) -> bool {
+        match self.rules.get_mut(id) {
+            Some(rule) if rule.retired_by.is_none() => {
+                rule.retired_by = Some(Retirement::Hand);
                 true
             }
             _ => false,
@@ -165,7 +165,7 @@ const RULE: &str = "Rule: ";
 /// The indentation of the further lines of a rule.
 const INDENT: &str = "  ";
 
-impl Pin {
+impl UserRule {
     /// The lines of a snapshot that say it: `read_rules` finds it in them again.
     pub fn lines(&self) -> Vec<String> {
         let is_unclear = [USER_SAID, FOUND, RULE].iter().any(|start| self.text.starts_with(start));
@@ -198,11 +198,11 @@ fn read_rules(lines: &[String]) -> Vec<String> {
     rules
 }
 
-/// A sentence or list item of a person's that has a say about pins.
+/// A sentence or list item of a person's that has a say about rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     text: String,
-    /// True if earlier pins on its subject hold no longer.
+    /// True if earlier rules on its subject hold no longer.
     retires: bool,
     /// True if it is a standing instruction itself.
     is_pinned: bool,
@@ -216,7 +216,7 @@ pub fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
         let is_item = matches!(unit.kind, UnitKind::Item { .. });
         let is_rule = unit.kind != UnitKind::Heading
             && !unit.text.ends_with([':', '：'])
-            && rules::is_rule(unit.text, words);
+            && recognise::is_rule(unit.text, words);
         let effect = effect_of(unit.text, words, is_rule);
         let retires = effect != Effect::None;
         let is_pinned = effect != Effect::Lifts
@@ -229,8 +229,8 @@ pub fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
     instructions
 }
 
-impl PinId {
-    /// The id of a pin with these words.
+impl RuleId {
+    /// The id of a rule with these words.
     pub fn of(text: &str) -> Self {
         // FNV-1a: stable over versions and platforms, and short enough to type.
         Self(normalise(text).bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -245,28 +245,28 @@ impl PinId {
     }
 }
 
-impl fmt::Display for PinId {
+impl fmt::Display for RuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
     }
 }
 
-impl fmt::Debug for PinId {
+impl fmt::Debug for RuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PinId({self})")
+        write!(f, "RuleId({self})")
     }
 }
 
-impl Serialize for PinId {
+impl Serialize for RuleId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for PinId {
+impl<'de> Deserialize<'de> for RuleId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("a pin's id is 16 hexadecimal digits"))
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("a rule's id is 16 hexadecimal digits"))
     }
 }
 

@@ -3,10 +3,10 @@
 use longhaul_conversation::Ordinal;
 use longhaul_snapshot::{DONE, IN_PROGRESS, Section, Snapshot, TODO};
 
-use super::{Ask, AskState, Asks, Evidence, EvidenceKind};
+use super::{Evidence, EvidenceKind, RequestState, UserRequest, UserRequests};
 
-impl Asks {
-    /// Takes over the goal and the state of the task. The newest asks stand first there and come last here.
+impl UserRequests {
+    /// Takes over the goal and the state of the task. The newest requests stand first there and come last here.
     pub fn take_over(&mut self, snapshot: &Snapshot) {
         let through = snapshot.through().unwrap_or(Ordinal(self.last));
         self.last = self.last.max(through.0);
@@ -17,40 +17,42 @@ impl Asks {
                 entry.lines().iter().map(move |line| (line.as_str(), at))
             })
         };
-        let mut asks: Vec<Ask> =
-            read(Section::TaskState).filter_map(|(line, at)| read_ask(line, at)).collect();
-        asks.reverse();
+        let mut requests: Vec<UserRequest> =
+            read(Section::TaskState).filter_map(|(line, at)| read_request(line, at)).collect();
+        requests.reverse();
         if let Some((text, at)) = read(Section::OverallGoal).next() {
             // A goal that has a state stands among the others, too.
-            let place = asks.iter().position(|ask| is_same_beginning(&ask.text, text));
-            let state = place.map_or(AskState::Open { claim: None }, |place| asks.remove(place).state);
-            asks.insert(0, Ask { text: text.to_string(), messages: vec![at], state });
+            let place = requests.iter().position(|request| is_same_beginning(&request.text, text));
+            let state =
+                place.map_or(RequestState::Open { claim: None }, |place| requests.remove(place).state);
+            requests.insert(0, UserRequest { text: text.to_string(), messages: vec![at], state });
         }
-        let is_open = |ask: &&Ask| matches!(ask.state, AskState::Open { .. });
-        let newest = asks.iter().filter(is_open).filter_map(|ask| ask.messages.last()).max().copied();
-        let from = self.asks.len();
-        self.focus = asks
+        let is_open = |request: &&UserRequest| matches!(request.state, RequestState::Open { .. });
+        let newest =
+            requests.iter().filter(is_open).filter_map(|request| request.messages.last()).max().copied();
+        let from = self.requests.len();
+        self.focus = requests
             .iter()
             .enumerate()
-            .filter(|(_, ask)| is_open(ask) && ask.messages.last().copied() == newest)
+            .filter(|(_, request)| is_open(request) && request.messages.last().copied() == newest)
             .map(|(place, _)| from + place)
             .collect();
-        self.asks.append(&mut asks);
+        self.requests.append(&mut requests);
     }
 }
 
 /// Reads `[TODO] Fix the upload.`
-fn read_ask(line: &str, at: Ordinal) -> Option<Ask> {
+fn read_request(line: &str, at: Ordinal) -> Option<UserRequest> {
     let evidence = || Evidence::new(at, EvidenceKind::Statement, "says an earlier snapshot");
     let (text, state) = if let Some(text) = line.strip_prefix(TODO) {
-        (text, AskState::Open { claim: None })
+        (text, RequestState::Open { claim: None })
     } else if let Some(text) = line.strip_prefix(IN_PROGRESS) {
-        (text, AskState::Open { claim: Some(evidence()) })
+        (text, RequestState::Open { claim: Some(evidence()) })
     } else {
-        (line.strip_prefix(DONE)?, AskState::Done(evidence()))
+        (line.strip_prefix(DONE)?, RequestState::Done(evidence()))
     };
     let text = text.trim();
-    (!text.is_empty()).then(|| Ask { text: text.to_string(), messages: vec![at], state })
+    (!text.is_empty()).then(|| UserRequest { text: text.to_string(), messages: vec![at], state })
 }
 
 /// Returns true if two texts say the same as far as the shorter one goes, which may have been cut.
@@ -71,19 +73,19 @@ mod tests {
             "<state_snapshot through=\"m40\">\n<overall_goal>\n{goal}\n</overall_goal>\n<task_state>\n{task}\n\
              </task_state>\n</state_snapshot>"
         );
-        let mut asks = Asks::default();
-        asks.take_over(&parse_snapshot(&text).expect("a snapshot"));
-        let shown: Vec<String> = asks
+        let mut requests = UserRequests::default();
+        requests.take_over(&parse_snapshot(&text).expect("a snapshot"));
+        let shown: Vec<String> = requests
             .all()
             .iter()
-            .map(|ask| {
-                let state = match &ask.state {
-                    AskState::Open { claim: None } => "open",
-                    AskState::Open { claim: Some(_) } => "claimed",
-                    AskState::Done(_) => "done",
-                    AskState::Replaced { .. } => "replaced",
+            .map(|request| {
+                let state = match &request.state {
+                    RequestState::Open { claim: None } => "open",
+                    RequestState::Open { claim: Some(_) } => "claimed",
+                    RequestState::Done(_) => "done",
+                    RequestState::Replaced { .. } => "replaced",
                 };
-                format!("{state} {} {}", ask.messages[0], ask.text)
+                format!("{state} {} {}", request.messages[0], request.text)
             })
             .collect();
         assert_eq!(shown, expected);
@@ -104,9 +106,9 @@ mod tests {
     fn the_newest_open_asks_are_worked_on() {
         let text = "<state_snapshot through=\"m9\">\n<task_state>\n[m8] [TODO] Add a test.\n[m2] [TODO] Name it.\n\
                     </task_state>\n</state_snapshot>";
-        let mut asks = Asks::default();
-        asks.take_over(&parse_snapshot(text).expect("a snapshot"));
-        assert_eq!(asks.focus, [1]);
-        assert_eq!(asks.current().map(|ask| ask.text.as_str()), Some("Add a test."));
+        let mut requests = UserRequests::default();
+        requests.take_over(&parse_snapshot(text).expect("a snapshot"));
+        assert_eq!(requests.focus, [1]);
+        assert_eq!(requests.current().map(|request| request.text.as_str()), Some("Add a test."));
     }
 }

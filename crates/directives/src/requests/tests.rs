@@ -30,25 +30,25 @@ fn session(lines: &[&str]) -> Vec<Message> {
     lines.iter().enumerate().map(message).collect()
 }
 
-fn asks_of(lines: &[&str]) -> Asks {
-    let mut asks = Asks::default();
-    session(lines).iter().for_each(|message| asks.observe(message));
-    asks
+fn requests_of(lines: &[&str]) -> UserRequests {
+    let mut requests = UserRequests::default();
+    session(lines).iter().for_each(|message| requests.observe(message));
+    requests
 }
 
-fn shown(asks: &Asks) -> Vec<String> {
-    let show = |ask: &Ask| match &ask.state {
-        AskState::Open { claim: None } => format!("open: {}", ask.text),
-        AskState::Open { claim: Some(claim) } => format!("claimed {}: {}", claim.message, ask.text),
-        AskState::Done(evidence) => format!("done {}: {}", evidence.message, ask.text),
-        AskState::Replaced { by } => format!("replaced {by}: {}", ask.text),
+fn shown(requests: &UserRequests) -> Vec<String> {
+    let show = |request: &UserRequest| match &request.state {
+        RequestState::Open { claim: None } => format!("open: {}", request.text),
+        RequestState::Open { claim: Some(claim) } => format!("claimed {}: {}", claim.message, request.text),
+        RequestState::Done(evidence) => format!("done {}: {}", evidence.message, request.text),
+        RequestState::Replaced { by } => format!("replaced {by}: {}", request.text),
     };
-    asks.all().iter().map(show).collect()
+    requests.all().iter().map(show).collect()
 }
 
 #[track_caller]
 fn check(lines: &[&str], expected: &[&str]) {
-    assert_eq!(shown(&asks_of(lines)), expected);
+    assert_eq!(shown(&requests_of(lines)), expected);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_question_is_done_when_answered() {
 fn a_complaint_keeps_an_ask_open() {
     let lines = ["u Fix the bug", "a Fixed.", "u still broken!"];
     check(&lines, &["open: Fix the bug"]);
-    assert_eq!(asks_of(&lines).all()[0].messages, [Ordinal(1), Ordinal(3)]);
+    assert_eq!(requests_of(&lines).all()[0].messages, [Ordinal(1), Ordinal(3)]);
     check(&["u Fix the bug", "a Fixed.", "u /undo", "u add docs"], &["open: Fix the bug", "open: add docs"]);
 }
 
@@ -116,7 +116,7 @@ fn going_on_opens_and_closes_nothing() {
 }
 
 #[test]
-fn replaced_asks() {
+fn replaced_requests() {
     check(
         &["u Draw a line chart", "u draw a bar chart instead"],
         &["replaced m2: Draw a line chart", "open: draw a bar chart instead"],
@@ -134,8 +134,8 @@ fn replaced_asks() {
 
 #[test]
 fn the_same_words_are_the_same_ask() {
-    let asks = asks_of(&["u Fix the bug", "a Fixed.", "u add docs", "u fix the bug!"]);
-    let current = asks.current().expect("something was asked");
+    let requests = requests_of(&["u Fix the bug", "a Fixed.", "u add docs", "u fix the bug!"]);
+    let current = requests.current().expect("something was asked");
     assert_eq!(
         (current.text.as_str(), &current.messages[..]),
         ("fix the bug!", &[Ordinal(1), Ordinal(4)][..])
@@ -153,17 +153,18 @@ fn the_same_words_are_the_same_ask() {
 #[test]
 fn what_is_asked_again_and_again_stays_one_ask() {
     let lines = ["u 1. fix the bug\n2. add docs", "a Fixed."].repeat(100);
-    let asks = asks_of(&lines);
-    let shown: Vec<_> = asks.all().iter().map(|ask| (ask.text.as_str(), ask.messages.len())).collect();
+    let requests = requests_of(&lines);
+    let shown: Vec<_> =
+        requests.all().iter().map(|request| (request.text.as_str(), request.messages.len())).collect();
     assert_eq!(shown, [("fix the bug", 100), ("add docs", 100)]);
     check(&lines, &["claimed m200: fix the bug", "claimed m200: add docs"]);
 }
 
 #[test]
 fn only_what_a_person_typed_asks() {
-    let mut asks = Asks::default();
-    asks.observe(&Message::new("u", Role::User, vec![Part::text(Origin::Hook, "Fix the bug")]));
-    assert!(asks.all().is_empty() && asks.current().is_none());
+    let mut requests = UserRequests::default();
+    requests.observe(&Message::new("u", Role::User, vec![Part::text(Origin::Hook, "Fix the bug")]));
+    assert!(requests.all().is_empty() && requests.current().is_none());
 }
 
 const LINES: &[&str] = &[
@@ -187,10 +188,10 @@ proptest! {
     #[test]
     fn any_text_is_heard_without_panic(text in any::<String>(), more in "[a-z不要。?*`\\-0-9 \n:./]{0,80}") {
         for text in [text, more] {
-            let mut asks = Asks::default();
+            let mut requests = UserRequests::default();
             for role in [Role::User, Role::Model, Role::User] {
                 let origin = if role == Role::User { Origin::User } else { Origin::Model };
-                asks.observe(&Message::new("m", role, vec![Part::text(origin, text.clone())]));
+                requests.observe(&Message::new("m", role, vec![Part::text(origin, text.clone())]));
             }
         }
     }
@@ -200,20 +201,20 @@ proptest! {
         let lines: Vec<_> = picks.iter().map(|pick| LINES[*pick]).collect();
         let messages = session(&lines);
         let at = at.min(messages.len());
-        let mut resumed = Asks::default();
+        let mut resumed = UserRequests::default();
         messages[..at].iter().for_each(|message| resumed.observe(message));
         let json = serde_json::to_string(&resumed).expect("plain data");
-        let mut resumed: Asks = serde_json::from_str(&json).expect("what was written");
+        let mut resumed: UserRequests = serde_json::from_str(&json).expect("what was written");
         messages[at..].iter().for_each(|message| resumed.observe(message));
-        prop_assert_eq!(resumed, asks_of(&lines));
+        prop_assert_eq!(resumed, requests_of(&lines));
     }
 
     #[test]
     fn what_is_done_has_evidence_from_before_the_user_moved_on(picks in proptest::collection::vec(0..LINES.len(), 1..20)) {
         let lines: Vec<_> = picks.iter().map(|pick| LINES[*pick]).collect();
-        for ask in asks_of(&lines).all() {
-            if let AskState::Done(evidence) = &ask.state {
-                prop_assert!(evidence.message > ask.messages[0] && (evidence.message.0 as usize) <= lines.len());
+        for request in requests_of(&lines).all() {
+            if let RequestState::Done(evidence) = &request.state {
+                prop_assert!(evidence.message > request.messages[0] && (evidence.message.0 as usize) <= lines.len());
             }
         }
     }

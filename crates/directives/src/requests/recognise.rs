@@ -1,11 +1,11 @@
-//! Hears what a user's message asks for, and what it says about the work before it.
+//! Recognises what a user's message asks for, and what it says about the work before it.
 
 use std::sync::LazyLock;
 
 use longhaul_text::{LazyPhrases, Unit, UnitKind, WordSet, Words, is_wide, word_set};
 
 use crate::languages::{patterns, substrings, words};
-use crate::pins::{Substrings, WIDE_RELIEFS, is_question, is_rule};
+use crate::rules::{Substrings, WIDE_RELIEFS, is_question, is_rule};
 use crate::typed::{Said, Voice};
 
 /// The requests in a user's message.
@@ -14,7 +14,7 @@ pub(super) struct StatedRequests {
     /// Its judgement on the work so far.
     pub(super) reply: Reply,
     /// The requests, verbatim.
-    pub(super) asks: Vec<String>,
+    pub(super) requests: Vec<String>,
 }
 
 /// The judgement of a message on the work before it.
@@ -40,21 +40,21 @@ pub(super) enum Reply {
 /// One message asks for no more things than this; longer lists were pasted.
 const MOST_ASKS: usize = 20;
 
-/// An ask is quoted up to this many bytes.
+/// A request is quoted up to this many bytes.
 const LONGEST_ASK: usize = 600;
 
-/// A message that asks nothing outright is quoted up to this many sentences.
+/// A message that asks for nothing outright is quoted up to this many sentences.
 const STATEMENTS: usize = 3;
 
 /// Asking sentences of fewer characters than this say too little alone.
 const TERSE: usize = 16;
 
-/// Reads what `text` says and asks, whose units are `said`.
+/// Reads what `text` says and asks for, whose units are `said`.
 pub(super) fn read_requests(text: &str, said: &[Said<'_>]) -> StatedRequests {
     let mut said: Vec<&Said<'_>> = said.iter().collect();
     said.retain(|said| !is_command(said.unit.text));
     if said.is_empty() {
-        return StatedRequests { reply: reply_of_command(text), asks: Vec::new() };
+        return StatedRequests { reply: reply_of_command(text), requests: Vec::new() };
     }
     let nods = said.iter().take_while(|said| nod_of(said).is_some()).count();
     let nod = said.first().and_then(|said| nod_of(said));
@@ -66,18 +66,18 @@ pub(super) fn read_requests(text: &str, said: &[Said<'_>]) -> StatedRequests {
     if reply == Some(Reply::Complains) && !rest.iter().any(|said| asks_outright(said)) {
         rest.clear();
     }
-    let asks = asks_of(&rest);
+    let requests = requests_of(&rest);
     let reply = match (nod, reply) {
         (_, Some(reply)) => reply,
         // "ok, now do that" moves on; "ok" alone goes on.
-        (Some(Reply::GoesOn), None) if !asks.is_empty() => Reply::MovesOn,
+        (Some(Reply::GoesOn), None) if !requests.is_empty() => Reply::MovesOn,
         (Some(nod), None) => nod,
         (None, None) => Reply::MovesOn,
     };
-    StatedRequests { reply, asks }
+    StatedRequests { reply, requests }
 }
 
-fn asks_of(said: &[&Said<'_>]) -> Vec<String> {
+fn requests_of(said: &[&Said<'_>]) -> Vec<String> {
     let is_item = |unit: &Unit<'_>| matches!(unit.kind, UnitKind::Item { .. });
     let is_listed = |said: &&&Said<'_>| match said.unit.kind {
         UnitKind::Item { number } => number.is_some() || said.voice == Voice::Typed && asks_outright(said),
@@ -91,18 +91,18 @@ fn asks_of(said: &[&Said<'_>]) -> Vec<String> {
         !is_item(&said.unit) && !is_label(said.unit.text) && asks_outright(said) && !is_only_a_rule(said)
     };
     let mut joined = Joined::of(typed().filter(asking).map(|said| said.unit.text));
-    // "wth?" and "investigate" ask something, but what stands before them says what.
+    // "wth?" and "investigate" ask for something, but what stands before them says what.
     let is_terse = joined.characters < TERSE && !joined.text.contains(is_wide);
     if is_terse && items.len() < 2 {
         let statement = |said: &&Said<'_>| said.unit.kind != UnitKind::Heading && !is_only_a_rule(said);
         joined = Joined::of(typed().filter(statement).map(|said| said.unit.text).take(STATEMENTS));
     }
-    let mut asks = Vec::new();
-    asks.extend(Some(joined.text).filter(|text| !text.is_empty()));
+    let mut requests = Vec::new();
+    requests.extend(Some(joined.text).filter(|text| !text.is_empty()));
     if items.len() >= 2 {
-        asks.extend(items.iter().take(MOST_ASKS).map(|item| shorten(item, LONGEST_ASK).to_string()));
+        requests.extend(items.iter().take(MOST_ASKS).map(|item| shorten(item, LONGEST_ASK).to_string()));
     }
-    asks
+    requests
 }
 
 /// Whole sentences, as many as fit; no more are looked at than need be.
@@ -158,7 +158,7 @@ fn wishes_widely(text: &str) -> bool {
     text.split(['，', ',', '；', '。']).any(|clause| wishes(clause) && !relieves(clause))
 }
 
-/// Returns true if a sentence is a standing rule, or lifts one, and orders nothing besides: rules are pinned, not done.
+/// Returns true if a sentence is a standing rule, or lifts one, and orders nothing besides: rules are kept, not done.
 fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
     if words.has_wide() && relieves(unit.text) && !wishes_widely(unit.text) {
         return true;
@@ -267,11 +267,11 @@ mod tests {
     use crate::typed::said_units;
 
     #[track_caller]
-    fn check(text: &str, reply: Reply, asks: &[&str]) {
+    fn check(text: &str, reply: Reply, requests: &[&str]) {
         let heard = read_requests(text, &said_units(text, &split_units(text)));
         assert_eq!(
-            (heard.reply, heard.asks),
-            (reply, asks.iter().map(ToString::to_string).collect()),
+            (heard.reply, heard.requests),
+            (reply, requests.iter().map(ToString::to_string).collect()),
             "{text}"
         );
     }

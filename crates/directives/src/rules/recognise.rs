@@ -66,12 +66,12 @@ fn forbids_a_thing(words: &Words) -> bool {
         && !words.texts().any(|word| cues::REPORTS.has(word))
 }
 
-/// Returns true if a sentence asks, with or without its sign; `words` are those of `text`.
+/// Returns true if a sentence asks a question, with or without its sign; `words` are those of `text`.
 pub(crate) fn is_question(text: &str, words: &Words) -> bool {
     ends_as_question(text) || opens_as_question(words)
 }
 
-/// Returns true if a text asks, as [`is_question`] has it.
+/// Returns true if a text asks a question, as [`is_question`] has it.
 pub(crate) fn asks_a_question(text: &str) -> bool {
     ends_as_question(text) || opens_as_question(&Words::of(text))
 }
@@ -91,9 +91,9 @@ fn is_wide_rule(text: &str) -> bool {
         return false;
     }
     let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let asks = text.trim_end().ends_with(['?', '？'])
+    let requests = text.trim_end().ends_with(['?', '？'])
         || cues::WIDE_QUESTION_ENDS.iter().any(|ending| end.ends_with(ending));
-    !asks
+    !requests
         && !contains_any(text, &cues::WIDE_NOT_RULES)
         && cues::WIDE_RULES.iter().any(|cue| fits_wide(text, cue))
 }

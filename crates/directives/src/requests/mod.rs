@@ -1,8 +1,8 @@
 //! What the user asked for, and what became of it.
 
-mod hear;
 mod known;
 mod recall;
+mod recognise;
 mod turn;
 
 use std::cell::LazyCell;
@@ -12,22 +12,22 @@ use longhaul_snapshot::lost_before;
 use longhaul_text::Subject;
 use serde::{Deserialize, Serialize};
 
-use self::hear::{Reply, StatedRequests, read_requests};
 use self::known::{Compared, Known};
+use self::recognise::{Reply, StatedRequests, read_requests};
 use self::turn::{News, Turn};
 use crate::annotated::AnnotatedPart;
-use crate::pins::asks_a_question;
+use crate::rules::asks_a_question;
 use crate::typed::Said;
 use crate::typed_texts;
 
 /// The things a user asked for in a session, in order; the last open one says what to do now.
 ///
-/// An ask counts as done when the model ended its turn with words or a passed check that say so, and the user then
+/// A request counts as done when the model ended its turn with words or a passed check that say so, and the user then
 /// moved on without complaint. Until the user has spoken, that is only a claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asks {
-    asks: Vec<Ask>,
-    /// Places of the asks that the current turn works on.
+pub struct UserRequests {
+    requests: Vec<UserRequest>,
+    /// Places of the requests that the current turn works on.
     focus: Vec<usize>,
     turn: Turn,
     last: u32,
@@ -37,19 +37,19 @@ pub struct Asks {
 
 /// One thing the user asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ask {
+pub struct UserRequest {
     /// The sentences that ask for it, verbatim.
     pub text: String,
     /// The messages that ask for it, complaints about it included.
     pub messages: Vec<Ordinal>,
     /// Its state.
-    pub state: AskState,
+    pub state: RequestState,
 }
 
 /// The state of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AskState {
+pub enum RequestState {
     /// It is to be done.
     Open {
         /// The evidence that it may be done already; the user has not said anything since.
@@ -89,7 +89,7 @@ pub enum EvidenceKind {
     Accepted,
 }
 
-impl Asks {
+impl UserRequests {
     /// Takes the next message into account. Costs that message, whatever came before.
     pub fn observe(&mut self, message: &Message) {
         let ordinal = self.marked(message.ordinal);
@@ -119,18 +119,18 @@ impl Asks {
         ordinal
     }
 
-    /// Notes on the current asks why they may be done.
+    /// Notes on the current requests why they may be done.
     fn note_claims(&mut self) {
         let has_closed = self.turn.closing().is_some();
         if has_closed {
-            self.compared.catch_up(&self.asks);
+            self.compared.catch_up(&self.requests);
         }
         for place in &self.focus {
-            let ask = &mut self.asks[*place];
-            if let AskState::Open { claim } = &mut ask.state {
+            let request = &mut self.requests[*place];
+            if let RequestState::Open { claim } = &mut request.state {
                 let asked_a_question = || match self.compared.known(*place) {
-                    Some(known) => known.is_question(&ask.text),
-                    None => asks_a_question(&ask.text),
+                    Some(known) => known.is_question(&request.text),
+                    None => asks_a_question(&request.text),
                 };
                 // While the model works nothing is claimed, and the words need not be looked at.
                 *claim = has_closed.then(|| self.turn.evidence(asked_a_question)).flatten();
@@ -140,45 +140,46 @@ impl Asks {
 
     fn read_requests(&mut self, heard: Typed, ordinal: Ordinal) {
         let new = LazyCell::new(|| {
-            let texts: Vec<&str> = heard.asks.iter().map(|(text, _)| text.as_str()).collect();
+            let texts: Vec<&str> = heard.requests.iter().map(|(text, _)| text.as_str()).collect();
             Subject::of(&texts.join("\n"))
         });
-        let is_corrected = |ask: &Ask| !heard.asks.is_empty() && new.shared(&Subject::of(&ask.text)) > 0;
+        let is_corrected =
+            |request: &UserRequest| !heard.requests.is_empty() && new.shared(&Subject::of(&request.text)) > 0;
         let is_only = self.focus.len() == 1;
         let has_closed = self.turn.closing().is_some();
         for place in &self.focus {
-            let ask = &mut self.asks[*place];
-            let AskState::Open { claim } = &mut ask.state else { continue };
+            let request = &mut self.requests[*place];
+            let RequestState::Open { claim } = &mut request.state else { continue };
             let claim = claim.take();
-            ask.state = match heard.reply {
+            request.state = match heard.reply {
                 Reply::Accepts if claim.is_none() && has_closed => {
-                    AskState::Done(Evidence::new(ordinal, EvidenceKind::Accepted, "accepted by the user"))
+                    RequestState::Done(Evidence::new(ordinal, EvidenceKind::Accepted, "accepted by the user"))
                 }
                 Reply::MovesOn | Reply::Accepts => {
-                    claim.map_or(AskState::Open { claim: None }, AskState::Done)
+                    claim.map_or(RequestState::Open { claim: None }, RequestState::Done)
                 }
-                Reply::Withdraws => AskState::Replaced { by: ordinal },
-                Reply::Corrects if is_only || is_corrected(ask) => AskState::Replaced { by: ordinal },
-                Reply::Complains if is_corrected(ask) => AskState::Replaced { by: ordinal },
+                Reply::Withdraws => RequestState::Replaced { by: ordinal },
+                Reply::Corrects if is_only || is_corrected(request) => RequestState::Replaced { by: ordinal },
+                Reply::Complains if is_corrected(request) => RequestState::Replaced { by: ordinal },
                 Reply::Complains => {
-                    ask.messages.push(ordinal);
-                    AskState::Open { claim: None }
+                    request.messages.push(ordinal);
+                    RequestState::Open { claim: None }
                 }
-                Reply::GoesOn | Reply::Corrects | Reply::Silent => AskState::Open { claim: None },
+                Reply::GoesOn | Reply::Corrects | Reply::Silent => RequestState::Open { claim: None },
             };
         }
-        if !heard.asks.is_empty() {
+        if !heard.requests.is_empty() {
             self.focus.clear();
-            for (text, known) in heard.asks {
+            for (text, known) in heard.requests {
                 self.open(text, known, ordinal);
             }
         }
         self.turn = Turn::default();
     }
 
-    /// Opens an ask at the end. One in the same words is opened again there, one that it says anew is replaced.
+    /// Opens a request at the end. One in the same words is opened again there, one that it says anew is replaced.
     fn open(&mut self, text: String, mut own: Known, ordinal: Ordinal) {
-        self.compared.catch_up(&self.asks);
+        self.compared.catch_up(&self.requests);
         let mut messages = Vec::new();
         while let Some(place) = self.place_of_same(&text, &own, ordinal) {
             let mut earlier = self.take_out(place).messages;
@@ -190,57 +191,57 @@ impl Asks {
             }
         }
         messages.push(ordinal);
-        let from = self.asks.len() - self.compared.len();
-        for (earlier, known) in self.asks[from..].iter_mut().zip(self.compared.newest()) {
-            let is_open = matches!(earlier.state, AskState::Open { .. });
+        let from = self.requests.len() - self.compared.len();
+        for (earlier, known) in self.requests[from..].iter_mut().zip(self.compared.newest()) {
+            let is_open = matches!(earlier.state, RequestState::Open { .. });
             if is_open && !earlier.is_of(ordinal) && own.restates(&text, known, &earlier.text) {
-                earlier.state = AskState::Replaced { by: ordinal };
+                earlier.state = RequestState::Replaced { by: ordinal };
             }
         }
         self.compared.add(own);
-        self.focus.push(self.asks.len());
-        self.asks.push(Ask { text, messages, state: AskState::Open { claim: None } });
+        self.focus.push(self.requests.len());
+        self.requests.push(UserRequest { text, messages, state: RequestState::Open { claim: None } });
     }
 
     /// The place of an earlier request in the same words, if that still stands.
     fn place_of_same(&mut self, text: &str, own: &Known, ordinal: Ordinal) -> Option<usize> {
-        let from = self.asks.len() - self.compared.len();
-        let mut newest = self.asks[from..].iter().zip(self.compared.newest());
+        let from = self.requests.len() - self.compared.len();
+        let mut newest = self.requests[from..].iter().zip(self.compared.newest());
         let place = newest.position(|(earlier, known)| {
-            !matches!(earlier.state, AskState::Replaced { .. })
+            !matches!(earlier.state, RequestState::Replaced { .. })
                 && own.is_equal(text, known, &earlier.text)
                 && !earlier.is_of(ordinal)
         })?;
         Some(from + place)
     }
 
-    /// Takes one of the newest asks out.
-    fn take_out(&mut self, place: usize) -> Ask {
+    /// Takes one of the newest requests out.
+    fn take_out(&mut self, place: usize) -> UserRequest {
         self.compared.take_out(place);
         self.focus.retain(|other| *other != place);
         for other in self.focus.iter_mut().filter(|other| **other > place) {
             *other -= 1;
         }
-        self.asks.remove(place)
+        self.requests.remove(place)
     }
 
     /// Everything that was asked for, in order.
-    pub fn all(&self) -> &[Ask] {
-        &self.asks
+    pub fn all(&self) -> &[UserRequest] {
+        &self.requests
     }
 
     /// The open requests, the newest last.
-    pub fn open_asks(&self) -> impl DoubleEndedIterator<Item = &Ask> {
-        self.asks.iter().filter(|ask| matches!(ask.state, AskState::Open { .. }))
+    pub fn open_requests(&self) -> impl DoubleEndedIterator<Item = &UserRequest> {
+        self.requests.iter().filter(|request| matches!(request.state, RequestState::Open { .. }))
     }
 
-    /// The ask that says what to do now: the newest that is open, else the newest.
-    pub fn current(&self) -> Option<&Ask> {
-        self.open_asks().next_back().or(self.asks.last())
+    /// The request that says what to do now: the newest that is open, else the newest.
+    pub fn current(&self) -> Option<&UserRequest> {
+        self.open_requests().next_back().or(self.requests.last())
     }
 }
 
-impl Ask {
+impl UserRequest {
     /// Returns true if this message was the last to ask for it.
     fn is_of(&self, message: Ordinal) -> bool {
         self.messages.last() == Some(&message)
@@ -257,25 +258,25 @@ pub struct Overheard {
 /// A person's judgement on the work, and their requests.
 struct Typed {
     reply: Reply,
-    asks: Vec<(String, Known)>,
+    requests: Vec<(String, Known)>,
 }
 
 impl Overheard {
     /// The facts of a message of these parts, of which `typed` was typed.
     pub fn of(message: &Message, parts: &[AnnotatedPart<'_>], typed: &[(&str, Vec<Said<'_>>)]) -> Self {
-        let mut all = StatedRequests { reply: Reply::Silent, asks: Vec::new() };
+        let mut all = StatedRequests { reply: Reply::Silent, requests: Vec::new() };
         for (text, said) in typed {
             let more = read_requests(text, said);
             if all.reply == Reply::Silent {
                 all.reply = more.reply;
             }
-            all.asks.extend(more.asks);
+            all.requests.extend(more.requests);
         }
-        let asks = all.asks.into_iter().map(|text| {
+        let requests = all.requests.into_iter().map(|text| {
             let known = Known::of(&text);
             (text, known)
         });
-        let typed = (!typed.is_empty()).then(|| Typed { reply: all.reply, asks: asks.collect() });
+        let typed = (!typed.is_empty()).then(|| Typed { reply: all.reply, requests: requests.collect() });
         Self { news: News::of(message, parts), typed }
     }
 }
