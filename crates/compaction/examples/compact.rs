@@ -5,19 +5,21 @@
 //! have; the others have nothing but prose, which a user types and a model answers: messages of
 //! 1 KB, of 100 bytes and of 100 KB; and a small one is nothing but standing instructions, which are all kept.
 //!
-//! Timed is everything between the bytes of a history and the smaller conversation: reading and following on
-//! one thread, then planning, composing and applying. With a file, the session in it is
-//! measured instead.
+//! Timed is everything between the bytes of a history and the smaller conversation: reading, observing, planning,
+//! composing and applying. Messages are observed on a second thread, as `longhaul compress` does it, and on one thread.
+//! With a file, the session in it is measured instead. The limits are those of `bench/README.md`.
 
 use std::error::Error;
 use std::fmt::Write;
 use std::hint::black_box;
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use longhaul_compaction::{
     Gauge, Input, PlanOptions, PreparedMessages, Status, Tracker, compact_offline, plan, prepare,
 };
 use longhaul_conversation::{Change, Estimator, Message, Part, Role, TokenCount, ToolResult};
+use longhaul_formats::{Session, read_session_in};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
@@ -25,6 +27,13 @@ use serde_json::{Value, json};
 const WINDOW: TokenCount = TokenCount(200_000);
 /// No instruction is ever given up, so that both histories of them do not fit in this.
 const SMALL_WINDOW: TokenCount = TokenCount(20_000);
+
+/// The limit for 100 MB, in times of `serde_json::Value` over the same bytes.
+const LIMIT: u32 = 6;
+/// The limit for ten times the history, in times of the time.
+const GROWTH_LIMIT: u32 = 12;
+/// The limit for one more message.
+const MESSAGE_LIMIT: Duration = Duration::from_micros(50);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let size = std::env::args().nth(1).unwrap_or_else(|| "100".to_string());
@@ -34,10 +43,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let small = compact("outputs", &generate(megabytes.div_ceil(10) * 1_000_000), WINDOW)?;
     let large = compact("outputs", &generate(megabytes * 1_000_000), WINDOW)?;
-    println!("growth      {:.1} times the time for 10 times the history", ratio(large, small));
+    print_growth("history", large, small);
     let few = compact("rules", &generate_rules(megabytes * 10_000), SMALL_WINDOW)?;
     let many = compact("rules", &generate_rules(megabytes * 100_000), SMALL_WINDOW)?;
-    println!("growth      {:.1} times the time for 10 times the rules", ratio(many, few));
+    print_growth("rules", many, few);
     compact("mixed", &generate_mixed(megabytes * 1_000_000), WINDOW)?;
     for (what, size) in [("prose", 1_000), ("short prose", 100), ("long prose", 100_000)] {
         compact(what, &generate_prose(megabytes * 1_000_000, size), WINDOW)?;
@@ -46,9 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Compacts one history, prints what it took and returns it: the shortest of five times, as of what it is compared with.
+/// Compacts one history, prints the time it takes and returns the time on two threads: the shortest of five each.
 fn compact(what: &str, history: &str, window: TokenCount) -> Result<Duration, Box<dyn Error>> {
-    let (mut values, mut shortest, mut followed) = (Duration::MAX, Duration::MAX, Duration::MAX);
+    let (mut values, mut alone, mut beside) = (Duration::MAX, Duration::MAX, Duration::MAX);
     let mut status = Status::Noop;
     let is_document = serde_json::from_str::<IgnoredAny>(history).is_ok();
     for _ in 0..5 {
@@ -62,32 +71,68 @@ fn compact(what: &str, history: &str, window: TokenCount) -> Result<Duration, Bo
         }
         values = values.min(start.elapsed());
 
-        let start = Instant::now();
-        let mut tracker = Tracker::in_directory("/home/dev/project");
-        let options = PlanOptions::new(window);
-        let mut session = longhaul_formats::read_session_in(history.as_bytes(), &mut |change, _| {
-            if let Change::Put(message) | Change::PutAfter { message, .. } = change {
-                tracker.observe(message);
-            }
-        })?;
-        let following = start.elapsed();
-        let prepared = prepare(session.transcript.take_messages(), options.empty);
-        let outcome = compact_offline(&Input::new(&tracker, &prepared, &options));
-        if start.elapsed() < shortest {
-            (shortest, followed) = (start.elapsed(), following);
+        for (threads, shortest) in [(Threads::One, &mut alone), (Threads::Two, &mut beside)] {
+            let start = Instant::now();
+            let options = PlanOptions::new(window);
+            let (mut session, tracker) = read(history, threads)?;
+            let prepared = prepare(session.transcript.take_messages(), options.empty);
+            let outcome = compact_offline(&Input::new(&tracker, &prepared, &options));
+            *shortest = start.elapsed().min(*shortest);
+            status = outcome.status;
         }
-        status = outcome.status;
     }
     println!(
-        "{:<11} {:>4} MB, {shortest:.2?} (reading and following {followed:.2?}, the rest {:.2?}), \
-         {:.2} times the {values:.2?} of serde_json::Value; {}",
+        "{:<11} {:>4} MB: {beside:.2?}, {:.1} times the {values:.2?} of serde_json::Value (limit {LIMIT}); \
+         on one thread {alone:.2?}, {:.1} times; {}",
         what,
         history.len() / 1_000_000,
-        shortest.saturating_sub(followed),
-        ratio(shortest, values),
+        ratio(beside, values),
+        ratio(alone, values),
         status.as_str(),
     );
-    Ok(shortest)
+    Ok(beside)
+}
+
+/// The threads on which messages are read and observed.
+#[derive(Clone, Copy)]
+enum Threads {
+    One,
+    /// As `longhaul compress` does it.
+    Two,
+}
+
+/// Reads a history and observes its messages.
+fn read(history: &str, threads: Threads) -> Result<(Session, Tracker), Box<dyn Error>> {
+    let mut tracker = Tracker::in_directory("/home/dev/project");
+    match threads {
+        Threads::One => {
+            let session = read_session_in(history.as_bytes(), &mut |change, _| {
+                if let Change::Put(message) | Change::PutAfter { message, .. } = change {
+                    tracker.observe(message);
+                }
+            })?;
+            Ok((session, tracker))
+        }
+        Threads::Two => std::thread::scope(|scope| {
+            let (sender, receiver) = sync_channel::<Message>(256);
+            let observer = scope.spawn(move || {
+                receiver.iter().for_each(|message| tracker.observe(&message));
+                tracker
+            });
+            let session = read_session_in(history.as_bytes(), &mut |change, _| {
+                if let Change::Put(message) | Change::PutAfter { message, .. } = change {
+                    sender.send(message.clone()).expect("the observer waits for messages");
+                }
+            });
+            drop(sender);
+            Ok((session?, observer.join().expect("observing does not panic")))
+        }),
+    }
+}
+
+fn print_growth(what: &str, large: Duration, small: Duration) {
+    let growth = ratio(large, small);
+    println!("growth      {growth:.1} times the time for 10 times the {what} (limit {GROWTH_LIMIT})");
 }
 
 fn ratio(one: Duration, other: Duration) -> f64 {
@@ -121,7 +166,8 @@ fn one_more() {
         longest = longest.max(took);
     }
     println!(
-        "one more    {:.0?} with {} tokens tracked, at most {longest:.0?}: observed and decided about ({:?})",
+        "one more    {:.0?} (limit {MESSAGE_LIMIT:.0?}) with {} tokens tracked, at most {longest:.0?}: \
+         observed and decided about ({:?})",
         sum / more.len() as u32,
         gauge.tokens(),
         gauge.due(&options),

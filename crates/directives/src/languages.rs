@@ -1,6 +1,6 @@
 //! The phrase lists of all languages, from the files in `data/`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use longhaul_text::Phrases;
@@ -78,13 +78,13 @@ fn phrases_in(list: &'static str, matching: Matching) -> impl Iterator<Item = &'
 }
 
 /// The patterns of words of a list, in all languages.
-pub(crate) fn patterns(list: &'static str) -> Phrases {
+pub(crate) fn patterns(list: &'static str) -> Phrases<'static> {
     Phrases::new(&phrases_in(list, Matching::Words).collect::<Vec<_>>())
 }
 
 /// The single words of a list, in all languages.
-pub(crate) fn words(list: &'static str) -> HashSet<&'static str> {
-    phrases_in(list, Matching::Words).collect()
+pub(crate) fn words(list: &'static str) -> impl Iterator<Item = &'static str> {
+    phrases_in(list, Matching::Words)
 }
 
 /// The substrings of a list, in all languages that have no spaces between words.
@@ -94,6 +94,8 @@ pub(crate) fn substrings(list: &'static str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]

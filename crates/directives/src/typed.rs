@@ -96,11 +96,11 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
 }
 
 /// Nouns that announce a pasted text in a line that ends in a colon.
-static HANDED: WordSet = WordSet::new(|| words("pasted-nouns"));
+static HANDED: WordSet = WordSet::new(|| words("pasted-nouns").collect());
 static WIDE_HANDED: LazyLock<Vec<&str>> = LazyLock::new(|| substrings("pasted-nouns"));
 
 /// Nouns that announce a pasted text before a colon on the same line.
-static HANDED_AT_ONCE: WordSet = WordSet::new(|| words("pasted-at-once"));
+static HANDED_AT_ONCE: WordSet = WordSet::new(|| words("pasted-at-once").collect());
 
 /// Returns true if somebody else's text follows: "pr feedback:", "Here is the issue:", "Implement the following plan:".
 fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
@@ -269,6 +269,10 @@ fn quoted_units(text: &str, units: &[Unit<'_>]) -> Vec<bool> {
 /// The ranges of quotations, in order. One ends in the paragraph that it began in.
 fn quotations(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
+    // Most texts quote nobody.
+    if text.is_ascii() && !text.contains('"') {
+        return found;
+    }
     let mut open: Option<(usize, char)> = None;
     let mut before = None;
     let mut signs = text.char_indices().peekable();

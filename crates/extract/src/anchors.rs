@@ -40,14 +40,13 @@ pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind,
             found(AnchorKind::Command, command);
         }
     }
-    scan_names(line, found);
+    scan_names(line, &mut Chart::default(), found);
 }
 
-/// Finds the anchors of one line that can be told by how they are written: all but commands.
-pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    let mut chart = Chart::default();
+/// Finds the anchors of one line that can be told by how they are written: all but commands. The chart is drawn anew.
+pub(crate) fn scan_names<'t>(line: &'t str, chart: &mut Chart, found: &mut impl FnMut(AnchorKind, &'t str)) {
     chart.draw(line, 0..line.len());
-    scan_tokens(line, &chart, &mut |token| token.classify(found));
+    scan_tokens(line, chart, &mut |token| token.classify(found));
 }
 
 impl<'t> Token<'t> {

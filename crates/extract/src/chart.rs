@@ -23,7 +23,11 @@ impl Chart {
     pub(crate) fn draw(&mut self, text: &str, place: Range<usize>) {
         self.inside.clear();
         self.telling.clear();
-        for block in text.as_bytes()[place].chunks(BLOCK) {
+        let (blocks, rest) = text.as_bytes()[place].as_chunks::<BLOCK>();
+        // What stands behind the end is neither.
+        let mut last = [0; BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        for block in blocks.iter().chain((!rest.is_empty()).then_some(&last)) {
             let (inside, telling) = tell_apart(block);
             self.inside.push(inside);
             self.telling.push(telling);
@@ -63,16 +67,28 @@ impl Chart {
     }
 }
 
-/// The bits of up to sixty-four bytes, the first one lowest.
-fn tell_apart(block: &[u8]) -> (u64, u64) {
-    let (mut inside, mut telling) = (0, 0);
-    for (bit, byte) in block.iter().enumerate() {
-        let class = CLASS[*byte as usize];
-        inside |= u64::from(class & INSIDE != 0) << bit;
-        telling |= u64::from(class & (NAMING | BACKTICK) != 0) << bit;
-    }
-    (inside, telling)
+/// The bits of sixty-four bytes, the first one lowest.
+fn tell_apart(block: &[u8; BLOCK]) -> (u64, u64) {
+    let (first, second) = block.split_at(BLOCK / 2);
+    let bits = |half: &[u8]| half.iter().rev().fold(0, |bits, byte| bits << 1 | BITS[*byte as usize]);
+    let (first, second): (u64, u64) = (bits(first), bits(second));
+    let low = u64::from(u32::MAX);
+    (first & low | second << 32, first >> 32 | second & !low)
 }
+
+/// The bits of each byte, so that one step adds both to those of thirty-two bytes: the lowest if it can stand in a name, the
+/// lowest of the upper half if it is telling.
+static BITS: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        let is_inside = CLASS[byte] & INSIDE != 0;
+        let is_telling = CLASS[byte] & (NAMING | BACKTICK) != 0;
+        table[byte] = is_inside as u64 | (is_telling as u64) << 32;
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {

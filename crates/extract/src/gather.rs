@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
+use super::chart::Chart;
 use super::lines::{output_lines, prose_lines};
 
 /// The author of a line.
@@ -91,11 +92,17 @@ impl Gathered {
         &self.text
     }
 
+    /// The anchors of all lines.
+    pub(crate) fn mentions(&self) -> &[Mention] {
+        &self.mentions
+    }
+
     /// Looks for the anchors of all lines.
     fn find_anchors(&mut self) {
         let Self { text, lines, mentions, .. } = self;
         // Looking through all lines at once costs less than one by one.
         let mut programs = find_programs(text).peekable();
+        let mut chart = Chart::default();
         for nth in 0..lines.len() {
             let end = lines.get(nth + 1).map_or(text.len(), |next| next.start);
             let start = lines[nth].start;
@@ -109,7 +116,7 @@ impl Gathered {
                     mentions.push(Mention { kind: AnchorKind::Command, place });
                 }
             }
-            scan_names(line, &mut |kind, name| {
+            scan_names(line, &mut chart, &mut |kind, name| {
                 let from = start + (name.as_ptr().addr() - line.as_ptr().addr());
                 mentions.push(Mention { kind, place: from..from + name.len() });
             });
@@ -162,6 +169,7 @@ impl Gathered {
     }
 
     fn add_output(&mut self, text: &str) {
+        self.text.reserve(text.len());
         output_lines(text, &mut |line| self.add(Source::Output, line));
     }
 

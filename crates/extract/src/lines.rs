@@ -1,6 +1,7 @@
 //! Cuts the text of a message into the lines that may be quoted from it.
 
 use longhaul_text::{Unit, UnitKind, count_plain_words};
+use memchr::{memchr2, memchr3};
 
 /// Lines are joined until they have about so many characters.
 const JOINED: usize = 60;
@@ -63,8 +64,12 @@ impl Joined {
         if !line.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
             return;
         }
-        if self.text.is_empty() && says_enough(line) && !line.contains(['\n', '\t']) {
-            return found(cut(line));
+        if self.text.is_empty() && memchr2(b'\n', b'\t', line.as_bytes()).is_none() {
+            if says_enough(line) {
+                return found(cut(line));
+            }
+            // With fewer spaces it says no more.
+            return self.push(line);
         }
         self.push(line);
         if says_enough(&self.text) {
@@ -73,7 +78,7 @@ impl Joined {
     }
 
     fn push(&mut self, line: &str) {
-        let is_even = !line.contains("  ") && !line.contains(['\t', '\n', '\r']);
+        let is_even = !line.contains("  ") && memchr3(b'\t', b'\n', b'\r', line.as_bytes()).is_none();
         if is_even && line.len() <= LONGEST {
             return self.push_word(line);
         }

@@ -67,7 +67,7 @@ impl Pool {
     fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
         self.names.begin_message();
         let mut lines: Vec<Weighed> = Vec::new();
-        let mut anchors: Vec<u32> = Vec::new();
+        let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentions().len());
         let mut unnamed = 0;
         for line in gathered.lines() {
             let from = anchors.len();

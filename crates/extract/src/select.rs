@@ -56,13 +56,13 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let mut heap: BinaryHeap<Scored> = candidates
         .iter()
         .enumerate()
-        .filter(|(_, line)| line.at < choice.before && !choice.quoted.contains(line.text))
+        .filter(|(_, line)| line.at < choice.before)
         .map(|(place, line)| Scored { score: choice.score(line, &terms[place], &weights), place, round: 0 })
         .filter(|scored| scored.score > 0.0)
         .collect();
     let mut chosen = Vec::new();
     let mut messages: HashSet<Ordinal> = HashSet::new();
-    let mut texts: HashSet<&str> = HashSet::new();
+    let mut texts: HashSet<&str> = choice.quoted.clone();
     let mut shapes: HashMap<u64, i32> = HashMap::new();
     let mut round = 0;
     while let Some(best) = heap.pop() {

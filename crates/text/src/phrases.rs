@@ -1,8 +1,9 @@
 //! Phrases that are looked for in the words of a sentence: patterns, made ready once and tried only where they can fit.
 
-use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
+
+use hashbrown::HashMap;
 
 use crate::data::data_lines;
 use crate::word_set;
@@ -15,31 +16,31 @@ use crate::words::{Word, WordSet, Words};
 /// -ed, `@plural` one in -s, `@number` a number, `@any` any word.
 ///
 /// Each pattern is tried only behind and before a word of its own that is seldom said otherwise.
-pub struct Phrases {
-    patterns: Vec<Pattern>,
+pub struct Phrases<'p> {
+    patterns: Vec<Pattern<'p>>,
     /// The patterns that are tried at a word, by their index.
-    triggers: HashMap<String, Vec<usize>>,
+    triggers: HashMap<&'p str, Vec<usize>>,
 }
 
 /// The longest gap in a pattern, in words.
 const GAP: usize = 8;
 
-struct Pattern {
-    tokens: Vec<Token>,
+struct Pattern<'p> {
+    tokens: Vec<Token<'p>>,
     /// Which token it is tried at.
     trigger: usize,
     /// The fewest and the most words before that one.
     before: RangeInclusive<usize>,
 }
 
-struct Token {
-    kind: TokenKind,
+struct Token<'p> {
+    kind: TokenKind<'p>,
     must_open: bool,
 }
 
-enum TokenKind {
+enum TokenKind<'p> {
     Gap,
-    Words(Vec<String>),
+    Words(Vec<&'p str>),
     Any,
     Plural,
     Number,
@@ -49,14 +50,14 @@ enum TokenKind {
     Ing,
 }
 
-impl Phrases {
+impl<'p> Phrases<'p> {
     /// Makes patterns ready.
-    pub fn new(patterns: &[&str]) -> Self {
-        let patterns: Vec<Pattern> = patterns.iter().map(|pattern| Pattern::parse(pattern)).collect();
-        let mut triggers: HashMap<String, Vec<usize>> = HashMap::new();
+    pub fn new(patterns: &[&'p str]) -> Self {
+        let patterns: Vec<Pattern<'p>> = patterns.iter().map(|pattern| Pattern::parse(pattern)).collect();
+        let mut triggers: HashMap<&'p str, Vec<usize>> = HashMap::with_capacity(patterns.len());
         for (index, pattern) in patterns.iter().enumerate() {
             for word in pattern.triggers() {
-                triggers.entry(word.clone()).or_default().push(index);
+                triggers.entry(word).or_default().push(index);
             }
         }
         Self { patterns, triggers }
@@ -91,11 +92,11 @@ static COMMON: WordSet = word_set![
 static COMMONEST: WordSet =
     word_set!["a", "and", "for", "in", "is", "it", "of", "on", "that", "the", "this", "to", "with"];
 
-impl Pattern {
-    fn parse(pattern: &str) -> Self {
-        let tokens: Vec<Token> = pattern.split(' ').map(Token::parse).collect();
+impl<'p> Pattern<'p> {
+    fn parse(pattern: &'p str) -> Self {
+        let tokens: Vec<Token<'p>> = pattern.split(' ').map(Token::parse).collect();
         // The token of the fewest words and of the rarest.
-        let cost = |token: &Token| match &token.kind {
+        let cost = |token: &Token<'_>| match &token.kind {
             TokenKind::Words(words) => {
                 let count = |known: &WordSet| words.iter().filter(|word| known.has(word)).count();
                 Some(count(&COMMON) * 16 + count(&COMMONEST) * 48 + words.len())
@@ -110,7 +111,7 @@ impl Pattern {
     }
 
     /// The words that it is tried at.
-    fn triggers(&self) -> &[String] {
+    fn triggers(&self) -> &[&'p str] {
         match &self.tokens[self.trigger].kind {
             TokenKind::Words(words) => words,
             _ => &[],
@@ -129,8 +130,8 @@ impl Pattern {
     }
 }
 
-impl Token {
-    fn parse(token: &str) -> Self {
+impl<'p> Token<'p> {
+    fn parse(token: &'p str) -> Self {
         let (token, must_open) = token.strip_prefix('^').map_or((token, false), |token| (token, true));
         let kind = match token {
             "~" => TokenKind::Gap,
@@ -141,7 +142,7 @@ impl Token {
             "@base" => TokenKind::Base,
             "@ed" => TokenKind::Ed,
             "@ing" => TokenKind::Ing,
-            _ => TokenKind::Words(token.split('|').map(str::to_owned).collect()),
+            _ => TokenKind::Words(token.split('|').collect()),
         };
         Self { kind, must_open }
     }
@@ -156,7 +157,7 @@ impl Token {
         let text = words.text(word);
         match &self.kind {
             TokenKind::Gap => false,
-            TokenKind::Words(known) => known.iter().any(|known| known == text),
+            TokenKind::Words(known) => known.contains(&text),
             TokenKind::Any => true,
             TokenKind::Plural => is_plural(text),
             TokenKind::Number => text.bytes().all(|byte| byte.is_ascii_digit()),
@@ -169,7 +170,7 @@ impl Token {
 }
 
 /// Returns true if a row of tokens fits from the word at `place` on.
-fn fits(tokens: &[Token], words: &Words, place: usize) -> bool {
+fn fits(tokens: &[Token<'_>], words: &Words, place: usize) -> bool {
     let Some((token, rest)) = tokens.split_first() else { return true };
     if matches!(token.kind, TokenKind::Gap) {
         return (place..=place + GAP).any(|place| fits(rest, words, place));
@@ -191,7 +192,7 @@ fn is_base(word: &str) -> bool {
 static NOT_ORDERS: WordSet = WordSet::new(|| data_lines(include_str!("../data/reports.txt")).collect());
 
 /// A list of patterns that is made ready when it is first looked for.
-pub type LazyPhrases = LazyLock<Phrases>;
+pub type LazyPhrases = LazyLock<Phrases<'static>>;
 
 /// Patterns, for a `static`.
 #[macro_export]

@@ -9,16 +9,18 @@ pub fn count_plain_words(text: &str, most: usize) -> usize {
         |index: usize| bytes.get(index).is_some_and(|byte| matches!(byte, b'_' | b'.' | b'/' | b'\\' | b':'));
     let is_digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
     let (mut count, mut index) = (0, 0);
-    while count < most && index < bytes.len() {
-        let length = bytes[index..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-        let word = &bytes[index..index + length];
-        let is_joined = index.checked_sub(1).is_some_and(|before| joins(before) || is_digit(before));
-        index += length;
+    while count < most {
+        let Some(between) = bytes[index..].iter().position(u8::is_ascii_alphabetic) else { break };
+        let start = index + between;
+        let length = bytes[start..].iter().position(|byte| !byte.is_ascii_alphabetic());
+        index = length.map_or(bytes.len(), |length| start + length);
+        if index - start < 2 {
+            continue;
+        }
+        let is_joined = start.checked_sub(1).is_some_and(|before| joins(before) || is_digit(before));
         let leads_on = joins(index) && bytes.get(index + 1).is_some_and(u8::is_ascii_alphanumeric);
         let is_name = is_joined || is_digit(index) || bytes.get(index) == Some(&b'_') || leads_on;
-        count += usize::from(length >= 2 && !is_name && !has_hump(word));
-        // No letter stands behind a word.
-        index += 1;
+        count += usize::from(!is_name && !has_hump(&bytes[start..index]));
     }
     count
 }

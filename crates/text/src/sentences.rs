@@ -1,8 +1,9 @@
 //! Splits text that a person or a model wrote into sentences, list items and blocks, verbatim.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+use hashbrown::HashMap;
 
 use crate::cjk::is_wide;
 use crate::data::data_lines;
@@ -277,8 +278,10 @@ fn starts_like_prose(line: &str) -> bool {
 /// The length of the first sentence of a paragraph, in bytes.
 fn sentence_length(paragraph: &str) -> usize {
     let bytes = paragraph.as_bytes();
+    let may_end = |byte: &u8| matches!(byte, b'`' | b'.' | b'!' | b'?') || !byte.is_ascii();
     let mut at = 0;
-    while at < bytes.len() {
+    while let Some(length) = bytes[at..].iter().position(may_end) {
+        at += length;
         at = match bytes[at] {
             b'`' => after_code(paragraph, at),
             b'.' | b'!' | b'?' => {
@@ -290,7 +293,6 @@ fn sentence_length(paragraph: &str) -> usize {
                 }
                 end
             }
-            byte if byte.is_ascii() => at + 1,
             _ => {
                 let Some(sign) = paragraph[at..].chars().next() else { break };
                 let next = at + sign.len_utf8();

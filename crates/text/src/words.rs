@@ -1,7 +1,8 @@
 //! Words of a sentence, by what they are and by what stands around them.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+
+use hashbrown::{HashMap, HashSet};
 
 use crate::cjk::is_wide;
 use crate::data::data_lines;
@@ -41,14 +42,17 @@ const BUT: u8 = 32;
 /// Longer texts are not one sentence; their words are looked at up to here.
 const LONGEST: usize = u32::MAX as usize;
 
+/// A word and the space behind it have about so many bytes.
+const USUAL_WORD: usize = 6;
+
 impl Words {
     /// All words of a text.
     pub fn of(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(LONGEST)];
         let mut words = Self {
             lower: String::with_capacity(text.len()),
-            words: Vec::new(),
-            has_wide: text.contains(is_wide),
+            words: Vec::with_capacity(text.len() / USUAL_WORD + 1),
+            has_wide: !text.is_ascii() && text.contains(is_wide),
         };
         words.find(text);
         words
@@ -57,24 +61,36 @@ impl Words {
     fn find(&mut self, text: &str) {
         let (mut clause, mut quotes) = (Clause::default(), Quotes::default());
         let mut start = None;
-        let mut chars = text.char_indices().peekable();
-        while let Some((index, character)) = chars.next() {
-            let joins = matches!(character, '\'' | '’')
-                && start.is_some()
-                && chars.peek().is_some_and(|(_, next)| next.is_alphabetic());
-            if joins || character.is_alphanumeric() && !is_wide(character) {
-                start.get_or_insert(self.lower.len());
-                if joins {
-                    self.lower.push('\'');
-                } else {
-                    self.lower.extend(character.to_lowercase());
-                }
+        let mut index = 0;
+        while index < text.len() {
+            // Most words are ASCII and are taken in one piece.
+            let plain =
+                text.as_bytes()[index..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            if plain > 0 {
+                let from = self.lower.len();
+                start.get_or_insert(from);
+                self.lower.push_str(&text[index..index + plain]);
+                self.lower[from..].make_ascii_lowercase();
+                index += plain;
                 continue;
             }
-            if let Some(start) = start.take() {
-                self.push(start, &mut clause, quotes.are_open());
+            let mut chars = text[index..].chars();
+            let Some(character) = chars.next() else { break };
+            let joins = matches!(character, '\'' | '’')
+                && start.is_some()
+                && chars.next().is_some_and(char::is_alphabetic);
+            if joins {
+                self.lower.push('\'');
+            } else if character.is_alphanumeric() && !is_wide(character) {
+                start.get_or_insert(self.lower.len());
+                self.lower.extend(character.to_lowercase());
+            } else {
+                if let Some(start) = start.take() {
+                    self.push(start, &mut clause, quotes.are_open());
+                }
+                clause.opens |= quotes.pass(text, index, character);
             }
-            clause.opens |= quotes.pass(text, index, character);
+            index += character.len_utf8();
         }
         if let Some(start) = start {
             self.push(start, &mut clause, quotes.are_open());
@@ -142,6 +158,10 @@ impl Words {
 
 /// A fingerprint of the words with digits that a text has, in their order.
 pub fn print_numbers(text: &str) -> u64 {
+    // Most texts have none.
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return 0;
+    }
     let words = Words::of(text);
     let numbers = words.texts().filter(|word| word.bytes().any(|byte| byte.is_ascii_digit()));
     numbers.fold(0, |print, word| mix(print, hash_text(word)))

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use longhaul_conversation::{OWN_TAGS, Origin, Part, SNAPSHOT_TAG};
+use memchr::memmem::find_iter;
 
 /// How one format marks text in user messages that no person typed.
 pub struct OriginRules {
@@ -169,8 +170,8 @@ fn find_references(text: &str) -> Option<usize> {
         let behind = text[at + REFERENCES.len()..].trim_start_matches([' ', '\t', '\r']);
         behind.is_empty() || behind.starts_with('\n')
     };
-    let header = text.match_indices(REFERENCES).map(|(at, _)| at).find(is_line_end);
-    let file = text.match_indices(REFERENCE).map(|(at, _)| at).find(|at| is_reference(text, *at));
+    let header = find_iter(text.as_bytes(), REFERENCES).find(is_line_end);
+    let file = find_iter(text.as_bytes(), REFERENCE).find(|at| is_reference(text, *at));
     let at = [header, file].into_iter().flatten().min()?;
     Some(text[..at].trim_end().len())
 }

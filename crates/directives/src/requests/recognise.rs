@@ -169,7 +169,7 @@ fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
         && !words.orders().any(|place| !words.get(place).is_some_and(|word| RULE_VERBS.has(word)))
 }
 
-static GREETINGS: WordSet = WordSet::new(|| words("greetings"));
+static GREETINGS: WordSet = WordSet::new(|| words("greetings").collect());
 static WIDE_GREETINGS: Substrings = LazyLock::new(|| substrings("greetings"));
 
 fn is_greeting(Said { unit, words, .. }: &Said<'_>) -> bool {
@@ -187,9 +187,9 @@ fn reply_of_command(text: &str) -> Reply {
     if text.lines().any(takes_back) { Reply::Complains } else { Reply::Silent }
 }
 
-static ACCEPTS: WordSet = WordSet::new(|| words("accepts"));
+static ACCEPTS: WordSet = WordSet::new(|| words("accepts").collect());
 static WIDE_ACCEPTS: Substrings = LazyLock::new(|| substrings("accepts"));
-static GOES_ON: WordSet = WordSet::new(|| words("goes-on"));
+static GOES_ON: WordSet = WordSet::new(|| words("goes-on").collect());
 static WIDE_GOES_ON: Substrings = LazyLock::new(|| substrings("goes-on"));
 
 /// Returns true if a sentence only nods: accepts what was done, or lets it go on.

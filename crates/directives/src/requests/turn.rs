@@ -171,7 +171,7 @@ impl LastWords {
 }
 
 /// Last words of a short sentence that reports finished work.
-static DONE_WORDS: WordSet = WordSet::new(|| words("done-words"));
+static DONE_WORDS: WordSet = WordSet::new(|| words("done-words").collect());
 
 fn reports_completion(text: &str) -> bool {
     !text.ends_with(['?', '？']) && {

@@ -16,11 +16,11 @@ pub(super) static STANDING: LazyPhrases = LazyLock::new(|| patterns("standing"))
 /// Sentences that sound like rules and are not: comfort, thinking aloud, what holds only now.
 pub(super) static NOT_RULES: LazyPhrases = LazyLock::new(|| patterns("not-rules"));
 /// First words of questions.
-pub(super) static QUESTIONS: WordSet = WordSet::new(|| words("question-words"));
+pub(super) static QUESTIONS: WordSet = WordSet::new(|| words("question-words").collect());
 /// Openings of questions of more than one word.
 pub(super) static ASKING: LazyPhrases = LazyLock::new(|| patterns("question-openings"));
 /// Nouns that name rules; a line of them with a colon, or a heading, makes the list below it rules.
-pub(super) static RULE_NOUNS: WordSet = WordSet::new(|| words("rule-nouns"));
+pub(super) static RULE_NOUNS: WordSet = WordSet::new(|| words("rule-nouns").collect());
 /// Phrases that lift an instruction.
 pub(super) static LIFTS: LazyPhrases = LazyLock::new(|| patterns("lifts"));
 /// Phrases that put a new instruction in the place of an old one.
