@@ -116,3 +116,9 @@ pub use longhaul_directives::{UserRequests, UserRules};
 pub use longhaul_extract::Coverage;
 pub use longhaul_ledger::Ledger;
 pub use longhaul_snapshot::Snapshot;
+pub use serde_json::json;
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

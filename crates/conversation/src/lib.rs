@@ -82,3 +82,8 @@ pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};
 pub use transcript::{Change, Transcript};
 pub use trigger::Trigger;
 pub use usage::Usage;
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

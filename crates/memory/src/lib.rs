@@ -76,3 +76,8 @@ pub use settings::{
 };
 pub use tier::MemoryTier;
 pub use told::{Told, ToldFiles};
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -75,3 +75,8 @@ pub use manifest::{Manifest, ManifestError, SkillName, parse_manifest, render_ma
 pub use mining::{FEWEST_SESSIONS, MinedPattern, PatternEvidence, Remedy, SkillCandidate, mine};
 pub use patch::{FilePatch, Patch, PatchTargets, PlannedWrite, parse_patch, plan_patch};
 pub use state::{ExtractionRun, ExtractionState};
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
