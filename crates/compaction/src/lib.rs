@@ -77,7 +77,7 @@ pub use adopt::{Quote, Repairing, SummaryNotes};
 pub use apply::{Feedback, apply};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 pub use budget::{
-    Budget, BudgetSettings, DoesNotFit, Floor, FloorPart, InvalidThreshold, OutputLimits, Threshold,
+    Budget, BudgetSettings, DoesNotFit, FloorPart, InvalidThreshold, OutputLimits, Threshold,
     parse_token_count,
 };
 pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
