@@ -59,7 +59,11 @@ mod output_preview;
 mod phrase_search;
 mod plan;
 mod prepare;
+#[cfg(test)]
+mod real_sessions;
 mod rebuild;
+#[cfg(test)]
+mod reference_cut;
 mod replace;
 mod report;
 mod required;
@@ -83,15 +87,14 @@ pub use budget::{
 pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
 pub use compose::{ComposeOptions, Composed, compose};
 pub use curate::{EmptyMessages, curate};
-pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
+pub use cut::{Cut, CutReason, CutSettings, plan_cut};
 pub use draft::{Draft, DraftRefusal, Preview, preview, summarise};
 pub use gauge::{Due, Gauge};
-pub use groups::complete_groups;
 pub use host::{HostJob, HostState};
 pub use input::{Input, Rungs};
 pub use ladder::plan;
 pub use loops::{Loop, LoopDetector};
-pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
+pub use mask::{CachePrices, MaskWhen};
 pub use numbering::continue_numbering;
 pub use offline::compact_offline;
 pub use options::{Fixed, PlanOptions};
