@@ -98,8 +98,7 @@ pub use prompt::{MemorySaving, PromptOptions, PromptSection, SessionContext, fol
 pub use settings::{OutputSettings, Permissions, Settings, StepLimits, ToolSelection};
 pub use side_model::SideModel;
 pub use statistics::{
-    Activity, ActivityEvent, ActivityLog, ActivityStatistics, MemoryUse, SideCalls, Statistics,
-    ToolStatistics,
+    Activity, ActivityLog, ActivityStatistics, MemoryUse, SideCalls, Statistics, ToolStatistics,
 };
 pub use subagents::{
     LoadedSubagents, SubagentDefinition, SubagentModel, SubagentName, SubagentPlaces, SubagentSource,

@@ -90,7 +90,7 @@ impl Threshold {
     }
 
     /// Tells whether `used` tokens reach the threshold.
-    pub fn is_reached(self, used: TokenCount, window: TokenCount) -> bool {
+    pub(crate) fn is_reached(self, used: TokenCount, window: TokenCount) -> bool {
         self.tokens(window).is_some_and(|threshold| used >= threshold)
     }
 }
@@ -193,18 +193,13 @@ impl Budget {
             outputs: settings.outputs.capped_to(window),
         }
     }
-
-    /// Tells whether `used` tokens call for a compaction.
-    pub fn is_reached(&self, used: TokenCount) -> bool {
-        self.threshold.is_reached(used, self.window)
-    }
 }
 
 /// The parts that no compaction can give up.
 ///
 /// If the newest user message stands in the last group, count it once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Floor {
+pub(crate) struct Floor {
     /// The system instruction.
     pub system: TokenCount,
     /// The declared tools.
@@ -219,7 +214,7 @@ pub struct Floor {
     pub last_group: TokenCount,
 }
 
-/// One part of a [`Floor`].
+/// A part that no compaction can give up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FloorPart {
     /// The system instruction.
@@ -251,7 +246,7 @@ pub struct DoesNotFit {
 
 impl Floor {
     /// The parts with their sizes.
-    pub fn parts(&self) -> [(FloorPart, TokenCount); 6] {
+    pub(crate) fn parts(&self) -> [(FloorPart, TokenCount); 6] {
         [
             (FloorPart::System, self.system),
             (FloorPart::Tools, self.tools),
@@ -263,12 +258,12 @@ impl Floor {
     }
 
     /// All parts together.
-    pub fn total(&self) -> TokenCount {
+    pub(crate) fn total(&self) -> TokenCount {
         self.parts().into_iter().map(|(_, size)| size).sum()
     }
 
     /// Tells whether the floor fits in the window; if not, says what stands in the way.
-    pub fn check(&self, window: TokenCount) -> Result<(), DoesNotFit> {
+    pub(crate) fn check(&self, window: TokenCount) -> Result<(), DoesNotFit> {
         let floor = self.total();
         if floor <= window {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use longhaul_conversation::{Estimate, Estimator, Message, Role, TokenCount, message_json_len, message_size};
+use longhaul_conversation::{Estimate, Estimator, Message, Role, TokenCount, message_size};
 
 use crate::groups::complete_groups;
 
@@ -75,7 +75,7 @@ impl fmt::Display for CutReason {
     }
 }
 
-/// Chooses where to cut `messages`. The tail holds at least the last group of [`complete_groups`], whatever its size, and
+/// Chooses where to cut `messages`. The tail holds at least the last complete group of calls and results, whatever its size, and
 /// begins where a group begins.
 pub fn plan_cut(messages: &[Message], settings: &CutSettings) -> Cut {
     let (group_starts, size) = measure(messages, &settings.estimator);
@@ -149,46 +149,8 @@ fn sane_share(share: f64) -> f64 {
 }
 
 /// Tells whether a turn begins with this message: it stands on the user's side and answers no call.
-fn is_turn_start(message: &Message) -> bool {
+pub(crate) fn is_turn_start(message: &Message) -> bool {
     message.role == Role::User && message.results().next().is_none()
-}
-
-/// A share that is not between 0 and 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InvalidFraction(
-    /// The share that was given.
-    pub f64,
-);
-
-impl fmt::Display for InvalidFraction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the fraction must lie between 0 and 1, not {}", self.0)
-    }
-}
-
-impl std::error::Error for InvalidFraction {}
-
-/// The reference's own rule, for comparison: the first turn that begins at or after `fraction` of the JSON characters; else
-/// everything, if the conversation ends with the model's words; else the last turn. Longhaul itself uses [`plan_cut`].
-pub fn reference_split(messages: &[Message], fraction: f64) -> Result<usize, InvalidFraction> {
-    if !(fraction > 0.0 && fraction < 1.0) {
-        return Err(InvalidFraction(fraction));
-    }
-    let sizes: Vec<usize> = messages.iter().map(message_json_len).collect();
-    let target = sizes.iter().sum::<usize>() as f64 * fraction;
-    let mut last_turn = 0;
-    let mut before = 0;
-    for (index, (message, size)) in messages.iter().zip(sizes).enumerate() {
-        if is_turn_start(message) {
-            if before as f64 >= target {
-                return Ok(index);
-            }
-            last_turn = index;
-        }
-        before += size;
-    }
-    let ends_in_words = |last: &Message| last.role == Role::Model && last.calls().next().is_none();
-    Ok(if messages.last().is_some_and(ends_in_words) { messages.len() } else { last_turn })
 }
 
 #[cfg(test)]
@@ -197,6 +159,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::reference_cut::{InvalidFraction, reference_split};
     use crate::shapes::{any_conversation, conversation};
 
     #[track_caller]

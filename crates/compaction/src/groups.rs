@@ -10,7 +10,7 @@ use longhaul_conversation::{Body, CallId, Message, Part, Role};
 /// A message that has nothing to do with tools is a piece of its own. A piece never begins with a tool result, not even
 /// in a broken conversation, but where the conversation itself does. A call that waits for its answer at the end belongs
 /// to the last piece.
-pub fn complete_groups(messages: &[Message]) -> Vec<Range<usize>> {
+pub(crate) fn complete_groups(messages: &[Message]) -> Vec<Range<usize>> {
     let reach = find_reach(messages);
     let mut groups = Vec::new();
     let (mut start, mut end) = (0, 0);

@@ -59,7 +59,11 @@ mod output_preview;
 mod phrase_search;
 mod plan;
 mod prepare;
+#[cfg(test)]
+mod real_sessions;
 mod rebuild;
+#[cfg(test)]
+mod reference_cut;
 mod replace;
 mod report;
 mod required;
@@ -77,21 +81,20 @@ pub use adopt::{Quote, Repairing, SummaryNotes};
 pub use apply::{Feedback, apply};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 pub use budget::{
-    Budget, BudgetSettings, DoesNotFit, Floor, FloorPart, InvalidThreshold, OutputLimits, Threshold,
+    Budget, BudgetSettings, DoesNotFit, FloorPart, InvalidThreshold, OutputLimits, Threshold,
     parse_token_count,
 };
 pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
 pub use compose::{ComposeOptions, Composed, compose};
 pub use curate::{EmptyMessages, curate};
-pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
+pub use cut::{Cut, CutReason, CutSettings, plan_cut};
 pub use draft::{Draft, DraftRefusal, Preview, preview, summarise};
 pub use gauge::{Due, Gauge};
-pub use groups::complete_groups;
 pub use host::{HostJob, HostState};
 pub use input::{Input, Rungs};
 pub use ladder::plan;
 pub use loops::{Loop, LoopDetector};
-pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
+pub use mask::{CachePrices, MaskWhen};
 pub use numbering::continue_numbering;
 pub use offline::compact_offline;
 pub use options::{Fixed, PlanOptions};
@@ -116,3 +119,9 @@ pub use longhaul_directives::{UserRequests, UserRules};
 pub use longhaul_extract::Coverage;
 pub use longhaul_ledger::Ledger;
 pub use longhaul_snapshot::Snapshot;
+pub use serde_json::json;
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

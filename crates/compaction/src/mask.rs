@@ -26,7 +26,7 @@ pub(crate) const EXEMPT: &[&str] = &[
 
 /// Settings of masks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MaskSettings {
+pub(crate) struct MaskSettings {
     /// The newest outputs up to this stay.
     pub protected: TokenCount,
     /// The older ones are masked once they come to this.
@@ -43,7 +43,7 @@ pub struct MaskSettings {
 
 /// Treatment of outputs in the last message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum NewestMessage {
+pub(crate) enum NewestMessage {
     /// They stay, and count for nothing.
     #[default]
     Protected,
@@ -71,7 +71,7 @@ pub struct CachePrices {
 
 /// Masks, the oldest first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MaskPlan {
+pub(crate) struct MaskPlan {
     /// The outputs that give way; none unless the verdict is [`MaskVerdict::Mask`].
     pub replacements: Vec<Replacement>,
     /// Number of tokens that they save.
@@ -82,7 +82,7 @@ pub struct MaskPlan {
 
 /// Verdict of planning masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MaskVerdict {
+pub(crate) enum MaskVerdict {
     /// Mask these.
     Mask,
     /// There is too little to mask yet.
@@ -93,7 +93,7 @@ pub enum MaskVerdict {
 
 impl MaskSettings {
     /// The usual settings for a session.
-    pub fn new(session: impl Into<String>, limits: &OutputLimits) -> Self {
+    pub(crate) fn new(session: impl Into<String>, limits: &OutputLimits) -> Self {
         Self {
             protected: limits.protected,
             worthwhile: limits.worthwhile,
@@ -116,20 +116,9 @@ impl Default for CachePrices {
     }
 }
 
-impl MaskVerdict {
-    /// The verdict in words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mask => "old tool outputs give way to previews",
-            Self::TooLittle => "too little old tool output to mask",
-            Self::DoesNotPay => "masking would cost more than it saves",
-        }
-    }
-}
-
 /// Plans which old outputs give way to previews. The newest ones are passed over until they exceed what is protected; that
 /// output and all older ones are masked together, if they are worth it.
-pub fn plan_masks(messages: &[Message], settings: &MaskSettings, when: MaskWhen) -> MaskPlan {
+pub(crate) fn plan_masks(messages: &[Message], settings: &MaskSettings, when: MaskWhen) -> MaskPlan {
     let none = |verdict| MaskPlan { replacements: Vec::new(), saved: TokenCount::ZERO, verdict };
     let old = find_old(messages, settings);
     if !are_worthwhile(&old, settings) {

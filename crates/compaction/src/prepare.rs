@@ -46,7 +46,7 @@ impl<'m> PreparedMessages<'m> {
     }
 
     /// Index that the message at `index` had before the repairs, in the curated conversation.
-    pub fn curated_index(&self, index: usize) -> usize {
+    pub(crate) fn curated_index(&self, index: usize) -> usize {
         let Some(ids) = &self.curated else { return index };
         // A message that a repair put in has no index of its own; the next one has.
         let own = self.messages.get(index..).unwrap_or_default().iter();

@@ -84,13 +84,6 @@ pub struct LedgerCounts {
     pub jobs: usize,
 }
 
-impl Report {
-    /// The share of the request that is gone.
-    pub fn gained(&self) -> f64 {
-        (self.before - self.after).share_of(self.before)
-    }
-}
-
 impl RequestCounts {
     /// Counts what a tracker knows.
     pub fn of(tracker: &Tracker) -> Self {

@@ -1,8 +1,8 @@
 //! Token estimates without a tokeniser.
 
 use crate::{
-    Body, Change, FileReference, Media, MediaData, Message, MessageId, Output, Part, Sequence, TokenCount,
-    ToolCall, ToolDeclaration, ToolResult,
+    Body, FileReference, Media, MediaData, Message, Output, Part, TokenCount, ToolCall, ToolDeclaration,
+    ToolResult,
 };
 
 use crate::json_size::json_len;
@@ -213,74 +213,10 @@ fn known_media(mime: &str) -> Option<Estimate> {
     }
 }
 
-/// A running estimate of a transcript: one more message costs one message.
-#[derive(Clone, Debug, Default)]
-pub struct Meter {
-    estimator: Estimator,
-    sizes: Sequence<Estimate>,
-    total: Estimate,
-}
-
-impl Meter {
-    /// A meter for an empty transcript.
-    pub fn new(estimator: Estimator) -> Self {
-        Self { estimator, ..Self::default() }
-    }
-
-    /// Follows one change of the transcript.
-    pub fn apply(&mut self, change: &Change) {
-        match change {
-            Change::Put(message) => {
-                let size = self.estimator.message(message);
-                let before = self.sizes.put(message.id.clone(), size);
-                self.replace(before, size);
-            }
-            Change::PutAfter { after, message } => {
-                let size = self.estimator.message(message);
-                let before = self.sizes.put_after(after, message.id.clone(), size);
-                self.replace(before, size);
-            }
-            Change::Extend { id, parts } => {
-                let more: Estimate = parts.iter().map(|part| self.estimator.part(part)).sum();
-                if let Some(size) = self.sizes.get_mut(id) {
-                    *size += more;
-                    self.total += more;
-                }
-            }
-            Change::RewindTo(id) => {
-                for size in self.sizes.rewind_to(id) {
-                    self.total -= size;
-                }
-            }
-            Change::Restart => {
-                self.sizes.take_all();
-                self.total = Estimate::ZERO;
-            }
-        }
-    }
-
-    fn replace(&mut self, before: Option<Estimate>, after: Estimate) {
-        self.total += after;
-        if let Some(before) = before {
-            self.total -= before;
-        }
-    }
-
-    /// The tokens of the whole transcript.
-    pub fn total(&self) -> TokenCount {
-        self.total.tokens()
-    }
-
-    /// The tokens of one message.
-    pub fn of(&self, id: &MessageId) -> Option<TokenCount> {
-        self.sizes.get(id).map(|size| size.tokens())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Origin, Role};
+    use crate::Origin;
     use serde_json::json;
 
     fn text(text: &str) -> Part {
@@ -370,23 +306,5 @@ mod tests {
         }
         // Levels 0 to 3 hold 40, 80, 120 and 160 characters; level 4 and the text inside it are not counted.
         check(&[part], 10 + 20 + 30 + 40);
-    }
-
-    #[test]
-    fn the_meter_follows_every_change() {
-        let message = |id: &str, chars: usize| Message::new(id, Role::User, vec![text(&"a".repeat(chars))]);
-        let mut meter = Meter::default();
-        let mut check = |change: Change, total: u64| {
-            meter.apply(&change);
-            assert_eq!(meter.total(), TokenCount(total));
-        };
-        check(Change::Put(message("a", 400)), 100);
-        check(Change::Put(message("b", 40)), 110);
-        check(Change::PutAfter { after: "a".into(), message: message("c", 4) }, 111);
-        check(Change::Put(message("a", 8)), 13);
-        check(Change::Extend { id: "a".into(), parts: vec![text("abcd")] }, 14);
-        check(Change::Extend { id: "nobody".into(), parts: vec![text("abcd")] }, 14);
-        check(Change::RewindTo("c".into()), 3);
-        check(Change::Restart, 0);
     }
 }

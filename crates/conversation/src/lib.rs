@@ -50,9 +50,9 @@ mod transcript;
 mod trigger;
 mod usage;
 
-pub use estimate::{Estimate, Estimator, Meter, Weights};
-pub use fingerprint::{Fingerprint, fingerprint_chain, fingerprint_message};
-pub use fragment::{Fragment, FragmentPlace};
+pub use estimate::{Estimate, Estimator, Weights};
+pub use fingerprint::{Fingerprint, fingerprint_message};
+pub use fragment::FragmentPlace;
 pub use ids::{CallId, MessageId, Ordinal};
 pub use json_size::{message_json_len, message_size};
 pub use limits::{FALLBACK_WINDOW, WindowSource, context_window, known_models};
@@ -82,3 +82,8 @@ pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};
 pub use transcript::{Change, Transcript};
 pub use trigger::Trigger;
 pub use usage::Usage;
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -154,7 +154,7 @@ pub enum AnswerLimit {
 
 impl AnswerLimit {
     /// The key in settings.json.
-    pub fn setting(&self) -> &'static str {
+    pub(crate) fn setting(&self) -> &'static str {
         match self {
             Self::Text(_) => "longhaul.answers.textBytes",
             Self::Thoughts(_) => "longhaul.answers.thoughtBytes",

@@ -114,12 +114,12 @@ impl Verify {
     }
 
     /// Tells whether the model reviews its summary.
-    pub fn asks_model(self) -> bool {
+    pub(crate) fn asks_model(self) -> bool {
         matches!(self, Self::Model | Self::Both)
     }
 
     /// Tells whether lines are added for what is missing.
-    pub fn repairing(self) -> Repairing {
+    pub(crate) fn repairing(self) -> Repairing {
         match self {
             Self::Coverage | Self::Both => Repairing::Missing,
             Self::Off | Self::Model => Repairing::Nothing,

@@ -82,7 +82,7 @@ impl SpendCaps {
     }
 
     /// The reason why nothing may be spent any more.
-    pub fn why_spent(&self, spent: Spend) -> Option<String> {
+    pub(crate) fn why_spent(&self, spent: Spend) -> Option<String> {
         if let Some(cap) = self.tokens.filter(|cap| spent.tokens >= *cap) {
             return Some(format!("this session has spent its {cap} tokens for summaries"));
         }

@@ -60,7 +60,7 @@ impl State {
 
     /// The state after the user undid a compaction: the next automatic one waits until the request would not fit.
     #[must_use]
-    pub fn after_undo(&self) -> Self {
+    pub(crate) fn after_undo(&self) -> Self {
         Self { wait: Wait::Overflow, ..self.clone() }
     }
 
@@ -70,7 +70,7 @@ impl State {
     }
 
     /// Reason for an automatic pass to wait, in words. One without which the request would not fit never waits.
-    pub fn why_wait(
+    pub(crate) fn why_wait(
         &self,
         rung: &Rung,
         before: TokenCount,

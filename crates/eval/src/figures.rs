@@ -116,7 +116,7 @@ pub struct EvalSummary {
 
 impl Measure {
     /// All measures in order.
-    pub const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Recall,
         Self::Grounded,
         Self::Paths,

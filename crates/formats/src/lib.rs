@@ -49,3 +49,8 @@ pub use records::{
 };
 pub use replay::Replay;
 pub use write::{WrittenSession, encode_answered, write_session};
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

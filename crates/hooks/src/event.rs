@@ -67,7 +67,7 @@ impl EventName {
     }
 
     /// Parses an event name.
-    pub fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.as_str() == name)
     }
 
@@ -269,7 +269,7 @@ impl HookEvent {
     }
 
     /// The text that matchers apply to: the tool's name or the trigger; none if the event has neither.
-    pub fn trigger(&self) -> Option<&str> {
+    pub(crate) fn trigger(&self) -> Option<&str> {
         match self {
             Self::SessionStart { source } => Some(source.as_str()),
             Self::SessionEnd { reason } => Some(reason.as_str()),

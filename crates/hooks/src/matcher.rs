@@ -23,7 +23,7 @@ pub enum HookMatcher {
 
 impl HookMatcher {
     /// Parses a matcher. An invalid expression is taken literally.
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         if matches!(text.trim(), "" | "*") {
             return Self::Any;
         }

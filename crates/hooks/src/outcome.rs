@@ -82,11 +82,6 @@ impl HookOutcome {
         Self { event, runs, merged: crate::merge::merge(event, &outputs) }
     }
 
-    /// The outcome without hooks.
-    pub fn empty(event: EventName) -> Self {
-        Self::new(event, Vec::new())
-    }
-
     /// The reason to stop the agent, if any. The user's message stays in the history.
     pub fn stop(&self) -> Option<&str> {
         let stops = self.event.can_be_blocked() && self.merged.continues == Some(false);
@@ -176,7 +171,7 @@ impl HookOutcome {
 }
 
 /// Renders a hook's text for the model; the text cannot close the block around it.
-pub fn render_context(text: &str) -> String {
+pub(crate) fn render_context(text: &str) -> String {
     let text = text.replace('<', "&lt;").replace('>', "&gt;");
     format!("<hook_context>{text}</hook_context>")
 }
@@ -308,7 +303,7 @@ mod tests {
     #[test]
     fn no_hooks_change_nothing() {
         for event in EventName::ALL {
-            let outcome = HookOutcome::empty(event);
+            let outcome = HookOutcome::new(event, Vec::new());
             assert_eq!(
                 (outcome.stop(), outcome.block(), outcome.ask(), outcome.context()),
                 (None, None, None, None)

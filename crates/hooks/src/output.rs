@@ -19,7 +19,7 @@ pub enum HookExit {
 
 impl HookExit {
     /// True for exit code 0.
-    pub fn is_success(&self) -> bool {
+    pub(crate) fn is_success(&self) -> bool {
         *self == Self::Code(0)
     }
 }
@@ -73,7 +73,7 @@ const BLOCKING: i32 = 2;
 /// JSON applies whatever the exit code, except that code 2 always blocks. Other text is a message to the user, with
 /// code 2 the reason for blocking, with any other code but 0 a warning. A hook that was killed or never ran has no
 /// output.
-pub fn parse_output(label: &str, exit: &HookExit, stdout: &str, stderr: &str) -> HookOutput {
+pub(crate) fn parse_output(label: &str, exit: &HookExit, stdout: &str, stderr: &str) -> HookOutput {
     let (stdout, stderr) = (stdout.trim(), stderr.trim());
     let said = if stdout.is_empty() { stderr } else { stdout };
     let code = match exit {

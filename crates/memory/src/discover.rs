@@ -11,7 +11,7 @@ pub(crate) const FOLDER: &str = ".gemini";
 /// The nearest folder from `start` upwards that holds one of these markers, be it a file or a folder.
 ///
 /// Markers that are no plain relative paths mark nothing.
-pub fn find_root<'a>(start: &'a Path, markers: &[String]) -> Option<&'a Path> {
+pub(crate) fn find_root<'a>(start: &'a Path, markers: &[String]) -> Option<&'a Path> {
     let is_inside = |marker: &&String| {
         let parts: Vec<Component<'_>> = Path::new(marker.as_str()).components().collect();
         !parts.is_empty() && parts.iter().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))

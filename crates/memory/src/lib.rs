@@ -50,7 +50,6 @@ mod tier;
 mod told;
 
 pub use budget::LeftOut;
-pub use discover::find_root;
 pub use duplicates::Remembered;
 pub use error::MemoryError;
 pub use estimate::estimate_tokens;
@@ -64,15 +63,18 @@ pub use loaded::{Memory, MemoryFile, SearchNotice, SkipReason, SkippedFile};
 pub use places::{ExtensionContext, Instructions, Places, WorkFolder};
 pub use read::SourceFile;
 pub use render::{
-    RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, is_put_back, render_block, render_first_message,
+    RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, is_put_back, render_first_message,
     render_system, render_update,
 };
 pub use save::{
     Fact, FactChange, FactScope, Proposal, ProposedScope, SAVE_TOOL, SaveCall, SavedFact, parse_save_call,
     propose_scope, save_fact, save_failure, save_in_folder, save_schema, save_target,
 };
-pub use settings::{
-    Budgets, ContextNames, DEFAULT_NAME, Discovery, ImportFormat, ImportRules, Labels, MemorySettings,
-};
+pub use settings::{Budgets, ContextNames, Discovery, ImportFormat, ImportRules, Labels, MemorySettings};
 pub use tier::MemoryTier;
 pub use told::{Told, ToldFiles};
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

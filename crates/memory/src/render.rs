@@ -77,7 +77,11 @@ pub fn render_first_message(memory: &Memory, options: &RenderOptions<'_>) -> Ren
 }
 
 /// Renders the block behind the result of a tool that brought these files in; with two empty lines before it.
-pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &MemorySettings) -> Rendered {
+pub(crate) fn render_block(
+    files: &[MemoryFile],
+    workspace: Option<&Path>,
+    settings: &MemorySettings,
+) -> Rendered {
     let budget = settings.budgets.just_in_time;
     let Fitted { texts, left_out } = fit(&files.iter().collect::<Vec<_>>(), budget);
     let blocks: Vec<String> =

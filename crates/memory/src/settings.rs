@@ -6,7 +6,7 @@ use longhaul_workspace::{Ignoring, SafeName};
 use crate::tier::MemoryTier;
 
 /// The name that memory files have unless users choose others.
-pub const DEFAULT_NAME: &str = "GEMINI.md";
+pub(crate) const DEFAULT_NAME: &str = "GEMINI.md";
 
 /// Everything that can be set about memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -77,3 +77,8 @@ pub use setting::{SettingVerdict, rule_from_setting};
 pub use stable_json::stable_json;
 pub use suggest::suggest_prefixes;
 pub use tier::{Priority, RuleTier};
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

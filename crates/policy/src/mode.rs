@@ -44,7 +44,7 @@ impl ApprovalMode {
     }
 
     /// True if the mode lets things happen unasked that the default mode would ask for.
-    pub fn is_privileged(self) -> bool {
+    pub(crate) fn is_privileged(self) -> bool {
         matches!(self, Self::AutoEdit | Self::Yolo)
     }
 

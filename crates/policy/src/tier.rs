@@ -67,11 +67,6 @@ impl Priority {
     pub fn tier(self) -> RuleTier {
         self.tier
     }
-
-    /// The priority within the tier, from 0 to 999.
-    pub fn within(self) -> u16 {
-        self.within
-    }
 }
 
 impl fmt::Display for Priority {

@@ -51,7 +51,7 @@ pub use http::{
 };
 pub use known::{KnownProvider, known_providers};
 pub use limits::AnswerLimits;
-pub use names::{Choice, choose, compressor_for, nearest_models, resolve_alias};
+pub use names::{Choice, choose, compressor_for};
 pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices};
 pub use retry::{RetrySettings, Surroundings, Waiting};
 pub use settings::{Endpoint, EndpointError, Key, ModelSettings, ProviderSettings};

@@ -69,7 +69,7 @@ pub fn choose<'a>(
 }
 
 /// The model that a short name stands for; any other name stands for itself.
-pub fn resolve_alias(name: &str) -> &str {
+pub(crate) fn resolve_alias(name: &str) -> &str {
     let known = ALIASES.iter().chain(COMPRESSORS.iter()).find(|(alias, _)| *alias == name);
     known.map_or(name, |(_, model)| model)
 }
@@ -90,7 +90,7 @@ pub fn compressor_for(model: &str) -> (&str, &str) {
 }
 
 /// Known names that are like `name`, the most alike first: aliases, models of the tables, and `more`.
-pub fn nearest_models(name: &str, more: &[&str]) -> Vec<String> {
+pub(crate) fn nearest_models(name: &str, more: &[&str]) -> Vec<String> {
     const ENOUGH: f64 = 0.75;
     let name = name.rsplit('/').next().unwrap_or(name);
     let aliases = ALIASES.iter().flat_map(|(alias, model)| [*alias, *model]);

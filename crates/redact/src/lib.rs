@@ -64,3 +64,8 @@ mod words;
 pub use finding::{MARK, Redacted, SecretFinding};
 pub use kind::SecretKind;
 pub use scan::{find_secrets, has_secret, redact};
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

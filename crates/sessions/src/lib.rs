@@ -41,6 +41,6 @@ pub use log::{Durability, Log, LogError, NewSession, PendingRecords, Recording, 
 pub use store::{
     Counts, Deletion, Doomed, DoomedItem, Flaw, FlawedFile, ListedSession, Listing, Pruned, Retention,
     RetentionConfig, RetentionLimits, RetentionPlan, RetentionReason, Scratchpad, SessionMetadata,
-    SessionRole, Store, StoreError, ToolOutput, load_metadata, parse_period, plan_retention, sanitise_name,
-    session_file_name, subagent_file_name,
+    SessionRole, Store, StoreError, ToolOutput, load_metadata, parse_period, plan_retention,
+    session_file_name,
 };

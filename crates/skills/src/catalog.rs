@@ -4,7 +4,7 @@ use crate::neutralise::escape;
 use crate::{Location, Skill};
 
 /// The prompt about using skills.
-pub const SKILL_GUIDANCE: &str = include_str!("prompts/guidance.md");
+pub(crate) const SKILL_GUIDANCE: &str = include_str!("prompts/guidance.md");
 
 /// The name of the tool that activates a skill.
 pub const ACTIVATE_TOOL: &str = "activate_skill";

@@ -325,7 +325,7 @@ mod tests {
     fn what_comes_with_the_program_is_as_good_as_what_is_learned() {
         for text in BUILTIN {
             let manifest = parse_manifest(text).unwrap();
-            assert_eq!(crate::check_learned(text), Ok(()), "{}", manifest.name);
+            assert_eq!(crate::learned::check_learned(text), Ok(()), "{}", manifest.name);
             assert!(manifest.description.starts_with("Use when"), "{}", manifest.description);
         }
     }

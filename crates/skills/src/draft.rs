@@ -14,7 +14,7 @@ use crate::neutralise::neutralise;
 use crate::{Manifest, SkillName, render_manifest};
 
 /// The line that says that nobody has looked at a skill yet.
-pub const DRAFT_MARK: &str =
+pub(crate) const DRAFT_MARK: &str =
     "Draft: put together from past sessions without a model. Read it before you rely on it.";
 
 /// So much of what a user asked is quoted.

@@ -61,7 +61,7 @@ pub struct Indexed {
 const LONGEST_TOLD: usize = 300;
 
 /// The legend of an index.
-pub const INDEX_LEGEND: &str = include_str!("prompts/index_legend.md");
+pub(crate) const INDEX_LEGEND: &str = include_str!("prompts/index_legend.md");
 
 /// Chooses the sessions to look at: new ones that were tried least often, then the newest, and then old ones.
 pub fn plan_index(

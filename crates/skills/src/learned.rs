@@ -154,7 +154,7 @@ fn is_kebab(name: &str) -> bool {
 ///
 /// # Errors
 /// The missing parts, in words.
-pub fn check_learned(text: &str) -> Result<(), String> {
+pub(crate) fn check_learned(text: &str) -> Result<(), String> {
     let manifest = parse_manifest(text).map_err(|error| error.to_string())?;
     if let Some(kind) = has_secret(text) {
         return Err(format!("it holds a secret ({})", kind.name()));

@@ -51,27 +51,32 @@ mod read;
 mod state;
 
 pub use activate::{Activation, load_activation};
-pub use catalog::{ACTIVATE_TOOL, SKILL_GUIDANCE, render_catalog};
+pub use catalog::{ACTIVATE_TOOL, render_catalog};
 pub use digest::{DeedEnding, DeedPurpose, DigestStep, SessionDeed, SessionDigest};
 pub use discover::{
     BUILTIN, Location, OverriddenSkill, RefusedSkill, Skill, SkillFolder, SkillPlaces, SkillSettings,
     SkillTier, Skills, load_skills,
 };
-pub use draft::{DRAFT_MARK, SkillDraft, write_drafts};
+pub use draft::{SkillDraft, write_drafts};
 pub use error::SkillError;
 pub use extraction_lock::{Claimant, ExtractionLock, ProcessState};
 pub use inbox::{
     Accepted, AppliedPatches, Inbox, InboxNews, InboxSnapshot, MemoryKind, ProposedFact, TakenBack, Undone,
     WaitingPatch, WaitingSkill, WaitingUpdate, candidate_json,
 };
-pub use index::{INDEX_LEGEND, IndexSettings, Indexed, PastSession, plan_index, render_index};
+pub use index::{IndexSettings, Indexed, PastSession, plan_index, render_index};
 pub use install::{
     InstallPlan, LinkPlan, PlannedFile, SecretInSkill, plan_install, plan_link, run_install, run_link,
     run_uninstall,
 };
 pub use known::{render_candidates, render_known_skills};
-pub use learned::{LearnedScript, LearnedSkill, check_learned};
+pub use learned::{LearnedScript, LearnedSkill};
 pub use manifest::{Manifest, ManifestError, SkillName, parse_manifest, render_manifest};
-pub use mining::{FEWEST_SESSIONS, MinedPattern, PatternEvidence, Remedy, SkillCandidate, mine};
-pub use patch::{FilePatch, Patch, PatchTargets, PlannedWrite, parse_patch, plan_patch};
+pub use mining::{MinedPattern, PatternEvidence, Remedy, SkillCandidate, mine};
+pub use patch::{PatchTargets, PlannedWrite};
 pub use state::{ExtractionRun, ExtractionState};
+
+/// The program of the README, which must compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -19,7 +19,7 @@ const CONTEXT: usize = 3;
 
 /// A proposed change to some files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patch {
+pub(crate) struct Patch {
     /// The changes, one for each file and block of the diff, in order.
     pub files: Vec<FilePatch>,
     /// Oddities that did not matter.
@@ -28,7 +28,7 @@ pub struct Patch {
 
 /// A proposed change to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FilePatch {
+pub(crate) struct FilePatch {
     /// The file.
     pub target: PathBuf,
     /// True if the file is new.
@@ -89,7 +89,7 @@ fn refused(reason: impl Into<String>) -> SkillError {
 ///
 /// # Errors
 /// [`SkillError::Patch`] with what is wrong with it.
-pub fn parse_patch(text: &str) -> Result<Patch, SkillError> {
+pub(crate) fn parse_patch(text: &str) -> Result<Patch, SkillError> {
     let mut patch = Patch { files: Vec::new(), warnings: Vec::new() };
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -208,7 +208,7 @@ fn parse_header(header: &str) -> Option<((usize, usize), (usize, usize))> {
 /// # Errors
 /// [`SkillError::Patch`] where it may not write there, where it does not fit any more, where it would write a secret, or where a
 /// skill would be none any more.
-pub fn plan_patch(patch: &Patch, targets: &PatchTargets) -> Result<Vec<PlannedWrite>, SkillError> {
+pub(crate) fn plan_patch(patch: &Patch, targets: &PatchTargets) -> Result<Vec<PlannedWrite>, SkillError> {
     plan_onto(Vec::new(), patch, targets)
 }
 

@@ -17,7 +17,7 @@ impl Snapshot {
     }
 
     /// The length of the text in bytes.
-    pub fn rendered_len(&self) -> usize {
+    pub(crate) fn rendered_len(&self) -> usize {
         self.measure().bytes
     }
 

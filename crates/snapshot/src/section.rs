@@ -50,7 +50,7 @@ impl Section {
     }
 
     /// The section with this name, in any case and however its words are joined; `current_plan` is the task state.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let known = Self::ALL.into_iter().find(|section| same_name(section.name(), name));
         known.or_else(|| same_name(OLDER_TASK_STATE, name).then_some(Self::TaskState))
     }

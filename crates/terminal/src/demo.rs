@@ -59,7 +59,7 @@ impl Pace {
     }
 
     /// Doubles the speed.
-    pub fn speed_up(&self) {
+    pub(crate) fn speed_up(&self) {
         self.0.store(self.0.load(Ordering::Relaxed) / 2, Ordering::Relaxed);
     }
 }

@@ -82,7 +82,7 @@ impl Page {
     }
 
     /// Adds a name with a bar and a value.
-    pub fn bar(&mut self, name: impl Into<String>, share: f64, value: impl Into<String>, tone: Tone) {
+    pub(crate) fn bar(&mut self, name: impl Into<String>, share: f64, value: impl Into<String>, tone: Tone) {
         self.rows.push(Row::Bar { name: name.into(), share, value: value.into(), tone });
     }
 

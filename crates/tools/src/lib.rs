@@ -50,8 +50,7 @@ pub use grep::GrepSearch;
 pub use ignore_files::{IgnoreFiles, IgnoreReason};
 pub use list::ListDirectory;
 pub use read::{
-    FileContent, FileKind, FileReadError, LoadedFile, MAX_FILE_BYTES, MAX_LINE_CHARACTERS, MAX_LINES,
-    ReadFile, ReadManyFiles, ReadRange, Slice, detect_kind, load_file, looks_binary, slice_lines,
+    FileContent, FileReadError, LoadedFile, ReadFile, ReadManyFiles, ReadRange, Slice, load_file,
 };
 pub use replace::Replace;
 pub use replace_text::{ExpectedCount, ReplaceMismatch, TextReplacement, replace_text};

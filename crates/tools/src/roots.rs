@@ -174,7 +174,7 @@ impl Roots {
     }
 
     /// True if a path without links is inside one of the folders.
-    pub fn contain(&self, place: &Path) -> bool {
+    pub(crate) fn contain(&self, place: &Path) -> bool {
         self.folders.iter().any(|folder| place.starts_with(folder))
     }
 

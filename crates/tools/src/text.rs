@@ -40,7 +40,7 @@ const MARKS: [(Encoding, &[u8]); 5] = [
 
 impl Encoding {
     /// Detects the encoding by its BOM, if there is one.
-    pub fn by_mark(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn by_mark(bytes: &[u8]) -> Option<Self> {
         MARKS.iter().find(|(_, mark)| bytes.starts_with(mark)).map(|(encoding, _)| *encoding)
     }
 

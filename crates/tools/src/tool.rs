@@ -185,7 +185,7 @@ impl ToolAnswer {
 
     /// Sets the number of omitted output bytes.
     #[must_use]
-    pub fn leaving_out(self, left_out: u64) -> Self {
+    pub(crate) fn leaving_out(self, left_out: u64) -> Self {
         Self { left_out, ..self }
     }
 }

@@ -109,7 +109,7 @@ impl<'a> Json<'a> {
     }
 
     /// The items of an array or a list.
-    pub fn into_array(self) -> Option<Vec<Json<'a>>> {
+    pub(crate) fn into_array(self) -> Option<Vec<Json<'a>>> {
         match self {
             Json::Array(items) => Some(items),
             Json::List(list) => Some(list.into_array()),

@@ -70,7 +70,7 @@ impl<'a> List<'a> {
     }
 
     /// All items; what cannot be read is null.
-    pub fn into_array(self) -> Vec<Json<'a>> {
+    pub(crate) fn into_array(self) -> Vec<Json<'a>> {
         let Self { mut ready, rest } = self;
         List::new(Vec::new(), rest).for_each(|item| match item {
             Item::Whole(item) | Item::Mended(item) => ready.push(item.into_owned()),

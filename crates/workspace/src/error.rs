@@ -118,7 +118,7 @@ impl WorkspaceError {
     }
 
     /// True if nothing is wrong but that nothing can be saved, so that a caller can do without.
-    pub fn is_about_saving(&self) -> bool {
+    pub(crate) fn is_about_saving(&self) -> bool {
         matches!(self, Self::ReadOnly { .. } | Self::DiskFull { .. })
     }
 }

@@ -130,11 +130,6 @@ impl Home {
         self.policies().join("auto-saved.toml")
     }
 
-    /// Fingerprints of the workspace policies that were accepted.
-    pub fn policy_integrity(&self) -> PathBuf {
-        self.root.join("policy_integrity.json")
-    }
-
     /// The user's skills.
     pub fn skills(&self) -> PathBuf {
         self.root.join("skills")
@@ -204,11 +199,6 @@ impl ProjectHome {
         self.root.join("chats")
     }
 
-    /// The session of a sub-agent.
-    pub fn subagent_chat(&self, parent_session: &SafeName, agent: &SafeName) -> PathBuf {
-        self.chats().join(parent_session).join(format!("{agent}.jsonl"))
-    }
-
     /// The folder of logs.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
@@ -222,11 +212,6 @@ impl ProjectHome {
     /// The folder of tool outputs that were shortened.
     pub fn tool_outputs(&self) -> PathBuf {
         self.root.join("tool-outputs")
-    }
-
-    /// The tool outputs of a session.
-    pub fn session_tool_outputs(&self, session: &SafeName) -> PathBuf {
-        self.tool_outputs().join(format!("session-{session}"))
     }
 
     /// The plans of a session, or those that belong to none.
@@ -244,16 +229,6 @@ impl ProjectHome {
         self.root.join(session).join("tasks")
     }
 
-    /// The folder of what checkpoints say.
-    pub fn checkpoints(&self) -> PathBuf {
-        self.root.join("checkpoints")
-    }
-
-    /// The commands that the user ran in the shell mode.
-    pub fn shell_history(&self) -> PathBuf {
-        self.root.join("shell_history")
-    }
-
     /// The policy that holds what the user always allows in this project.
     pub fn saved_policy(&self) -> PathBuf {
         self.root.join("auto-saved.toml")
@@ -269,11 +244,6 @@ impl ProjectHome {
         self.memory().join("MEMORY.md")
     }
 
-    /// The former place of the private memory, under the name of the context files.
-    pub fn older_private_memory(&self, name: &SafeName) -> PathBuf {
-        self.memory().join(name)
-    }
-
     /// The file that Gemini CLI holds while it extracts skills.
     pub fn extraction_lock(&self) -> PathBuf {
         self.memory().join(".extraction.lock")
@@ -287,16 +257,6 @@ impl ProjectHome {
     /// The skills that wait for the user's review, and patches of skills.
     pub fn extracted_skills(&self) -> PathBuf {
         self.memory().join("skills")
-    }
-
-    /// The proposed changes of private memory.
-    pub fn private_inbox(&self) -> PathBuf {
-        self.memory().join(".inbox").join("private")
-    }
-
-    /// The proposed changes of global memory.
-    pub fn global_inbox(&self) -> PathBuf {
-        self.memory().join(".inbox").join("global")
     }
 }
 
@@ -449,7 +409,6 @@ mod tests {
             (home.trusted_hooks(), "/h/trusted_hooks.json"),
             (home.projects(), "/h/projects.json"),
             (home.saved_policy(), "/h/policies/auto-saved.toml"),
-            (home.policy_integrity(), "/h/policy_integrity.json"),
             (home.skills(), "/h/skills"),
             (home.agents(), "/h/agents"),
             (home.commands(), "/h/commands"),
@@ -457,23 +416,16 @@ mod tests {
             (home.shared_skills().expect("a user"), "/u/.agents/skills"),
             (project.root().into(), "/h/tmp/app-1"),
             (project.history().into(), "/h/history/app-1"),
-            (project.subagent_chat(session, &name("a2")), "/h/tmp/app-1/chats/s1/a2.jsonl"),
             (project.log(session), "/h/tmp/app-1/logs/session-s1.jsonl"),
-            (project.session_tool_outputs(session), "/h/tmp/app-1/tool-outputs/session-s1"),
             (project.plans(None), "/h/tmp/app-1/plans"),
             (project.plans(Some(session)), "/h/tmp/app-1/s1/plans"),
             (project.tracker(session), "/h/tmp/app-1/s1/tracker"),
             (project.tasks(session), "/h/tmp/app-1/s1/tasks"),
-            (project.checkpoints(), "/h/tmp/app-1/checkpoints"),
-            (project.shell_history(), "/h/tmp/app-1/shell_history"),
             (project.saved_policy(), "/h/tmp/app-1/auto-saved.toml"),
             (project.private_memory(), "/h/tmp/app-1/memory/MEMORY.md"),
-            (project.older_private_memory(&name("GEMINI.md")), "/h/tmp/app-1/memory/GEMINI.md"),
             (project.extraction_lock(), "/h/tmp/app-1/memory/.extraction.lock"),
             (project.extraction_state(), "/h/tmp/app-1/memory/.extraction-state.json"),
             (project.extracted_skills(), "/h/tmp/app-1/memory/skills"),
-            (project.private_inbox(), "/h/tmp/app-1/memory/.inbox/private"),
-            (project.global_inbox(), "/h/tmp/app-1/memory/.inbox/global"),
             (workspace.settings(), "/w/.gemini/settings.json"),
             (workspace.policies(), "/w/.gemini/policies"),
             (workspace.skills(), "/w/.gemini/skills"),

@@ -32,7 +32,7 @@ const SKIPPED: [&str; 6] = [".git", ".gemini", "node_modules", "target", "dist",
 
 impl SessionContext {
     /// The part that the model reads, with the instructions from memory. The same context gives the same bytes.
-    pub fn to_part(&self, memory: Option<&str>) -> Part {
+    pub(crate) fn to_part(&self, memory: Option<&str>) -> Part {
         Part::text(Origin::Hook, self.render(memory.unwrap_or_default()))
     }
 

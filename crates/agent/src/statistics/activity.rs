@@ -43,7 +43,7 @@ impl Activity {
 
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ActivityEvent {
+pub(crate) struct ActivityEvent {
     /// The kind of event.
     pub what: Activity,
     /// The time.
@@ -79,7 +79,7 @@ pub struct ActivityStatistics {
 
 impl ActivityLog {
     /// `true` while it is switched on.
-    pub fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.is_active
     }
 
@@ -119,7 +119,8 @@ impl ActivityLog {
     }
 
     /// The last events, at most so many; all of them for 0.
-    pub fn recent(&self, most: usize) -> impl Iterator<Item = &ActivityEvent> {
+    #[cfg(test)]
+    pub(crate) fn recent(&self, most: usize) -> impl Iterator<Item = &ActivityEvent> {
         let skipped = if most == 0 { 0 } else { self.events.len().saturating_sub(most) };
         self.events.iter().skip(skipped)
     }

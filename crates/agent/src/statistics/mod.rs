@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use longhaul_conversation::{Consumption, TokenCount, ToolStatus};
 
-pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, MemoryUse};
+pub use activity::{Activity, ActivityLog, ActivityStatistics, MemoryUse};
 
 /// Counts of everything an agent has done since it was started.
 #[derive(Clone, Debug, Default, PartialEq)]

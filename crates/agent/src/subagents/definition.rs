@@ -21,7 +21,7 @@ const LONGEST_PROMPT: usize = 60_000;
 
 impl SubagentName {
     /// Takes a name if it is one.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
         let is_name = text.starts_with(|letter: char| letter.is_ascii_alphanumeric())
             && text.len() <= LONGEST_NAME

@@ -23,7 +23,7 @@ pub struct Subagents(Vec<SubagentDefinition>);
 
 impl Subagents {
     /// No sub-agents.
-    pub const NONE: &'static Self = &Self(Vec::new());
+    pub(crate) const NONE: &'static Self = &Self(Vec::new());
 
     /// A list of these; of two with one name, the later one counts.
     pub fn new(definitions: impl IntoIterator<Item = SubagentDefinition>) -> Self {
@@ -37,7 +37,8 @@ impl Subagents {
     }
 
     /// The sub-agents that come with Longhaul.
-    pub fn built_in() -> Self {
+    #[cfg(test)]
+    pub(crate) fn built_in() -> Self {
         Self::new(load::built_in())
     }
 

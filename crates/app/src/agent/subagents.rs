@@ -48,7 +48,7 @@ pub struct SubagentModels {
 
 impl SubagentModels {
     /// Chooses every model that a definition names. Nothing is connected yet.
-    pub fn choose<'d>(
+    pub(crate) fn choose<'d>(
         models: &Models<'_>,
         definitions: impl IntoIterator<Item = &'d SubagentDefinition>,
     ) -> Self {

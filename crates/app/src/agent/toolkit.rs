@@ -54,7 +54,7 @@ pub struct Toolkit {
 impl Toolkit {
     /// Everything for a session in the current folder, and the instructions of memory files. Nothing is made but a note of
     /// what the folder holds, where it is trusted.
-    pub fn load(
+    pub(crate) fn load(
         options: &AgentOptions,
         settings: &Settings,
         home: &Home,

@@ -61,7 +61,7 @@ impl Settings {
     }
 
     /// The model that writes snapshots.
-    pub fn compaction_model(&self) -> Option<&str> {
+    pub(crate) fn compaction_model(&self) -> Option<&str> {
         self.text(&["longhaul", "compaction", "model"])
     }
 

@@ -33,7 +33,7 @@ pub enum GrantKind {
 
 impl GrantKind {
     /// Every kind.
-    pub const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Hooks,
         Self::McpServers,
         Self::Endpoints,

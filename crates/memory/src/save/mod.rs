@@ -38,7 +38,7 @@ pub enum FactScope {
 
 impl FactScope {
     /// Those that have no more to them than their names.
-    pub const NAMED: [Self; 2] = [Self::Global, Self::Project];
+    pub(crate) const NAMED: [Self; 2] = [Self::Global, Self::Project];
 
     /// The word for it.
     pub fn name(&self) -> &'static str {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_workspace::{Lock, Patience, WorkspaceError};
 
-use super::metadata::{id_in_head, load_metadata};
+use super::metadata::id_in_head;
 use super::names::{SHORT, fault_of_id, is_remnant_of, short_in, short_of, stem_of};
 use super::{Store, StoreError};
 
@@ -63,26 +63,6 @@ impl Store {
             return Err(StoreError::UnknownSession { given: given.to_owned() });
         }
         self.delete_files(&meant)
-    }
-
-    /// Deletes a session, named by its file, in which nothing was asked or answered, as one does when it ends; `None` if
-    /// it is worth keeping.
-    ///
-    /// # Errors
-    /// As [`Store::delete`].
-    pub fn delete_unless_resumable(&self, file_name: &str) -> Result<Option<Deletion>, StoreError> {
-        if stem_of(file_name).is_none_or(|stem| fault_of_id(stem).is_some()) {
-            let reason = "it is not the name of a session's file";
-            return Err(StoreError::InvalidName { given: file_name.to_owned(), reason });
-        }
-        let path = self.chats.join(file_name);
-        check_file(&path)?;
-        let found = load_metadata(&path).map_err(|cause| StoreError::Failed { act: "read", path, cause })?;
-        if found.as_ref().is_some_and(|found| found.has_resumable_content) {
-            return Ok(None);
-        }
-        let id = found.map(|found| found.id);
-        self.delete_named(&[file_name.to_owned()], id.as_deref()).map(Some)
     }
 
     /// Deletes files of one session by their names, as far as they still hold the session `id` or none.

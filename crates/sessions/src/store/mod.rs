@@ -22,7 +22,8 @@ pub use delete::Deletion;
 pub use error::StoreError;
 pub use list::{Flaw, FlawedFile, ListedSession, Listing};
 pub use metadata::{Scratchpad, SessionMetadata, SessionRole, load_metadata};
-pub use names::{sanitise_name, session_file_name, subagent_file_name};
+pub use names::session_file_name;
+pub(crate) use names::{sanitise_name, subagent_file_name};
 pub use retention::{
     Counts, Doomed, DoomedItem, Pruned, Retention, RetentionConfig, RetentionLimits, RetentionPlan,
     RetentionReason, ToolOutput, parse_period, plan_retention,

@@ -39,12 +39,12 @@ pub fn session_file_name(id: &str, began: Timestamp) -> String {
 }
 
 /// The name of a sub-agent's file, below a folder that has the sanitised name of its parent's session.
-pub fn subagent_file_name(agent_session: &str) -> String {
+pub(crate) fn subagent_file_name(agent_session: &str) -> String {
     format!("{}.jsonl", sanitise_name(agent_session))
 }
 
 /// The same text with `_` for every character but letters and digits of ASCII, `_` and `-`.
-pub fn sanitise_name(text: &str) -> String {
+pub(crate) fn sanitise_name(text: &str) -> String {
     text.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
 }
 

@@ -5,7 +5,7 @@ use super::list::{ListedSession, Listing};
 
 impl Listing {
     /// The session that began last.
-    pub fn latest(&self) -> Option<&ListedSession> {
+    pub(crate) fn latest(&self) -> Option<&ListedSession> {
         self.sessions.last()
     }
 

@@ -541,26 +541,6 @@ fn a_session_in_use_is_not_deleted() {
     home.store.delete(ONE).expect("released");
 }
 
-#[test]
-fn a_session_without_a_request_goes_when_it_ends() {
-    let home = Fixture::new();
-    let kept = home.session(ONE, 1, 2);
-    let startup = home.file(TWO, 1, "jsonl", &header(TWO, 1, 2));
-    let command = r#"{"id":"1","type":"user","content":"/quit"}"#;
-    let commands =
-        home.file(THREE, 1, "jsonl", &[&header(THREE, 1, 2), command].map(str::to_owned).join("\n"));
-    home.put(&format!("logs/session-{TWO}.jsonl"));
-    assert!(home.store.delete_unless_resumable(&kept).expect("looked at").is_none());
-    for name in [&startup, &commands] {
-        assert!(home.store.delete_unless_resumable(name).expect("deleted").is_some());
-        assert!(!home.chat(name).exists());
-    }
-    assert!(home.chat(&kept).exists() && !home.has(&format!("logs/session-{TWO}.jsonl")));
-    for hostile in ["", "..", "../x", "session-../x.jsonl", "notes.md", ONE] {
-        assert!(matches!(home.store.delete_unless_resumable(hostile), Err(StoreError::InvalidName { .. })));
-    }
-}
-
 // Retention.
 
 const NOW: u32 = 31;

@@ -13,8 +13,9 @@ use super::journal::PatchSubject;
 use super::{Inbox, MemoryKind};
 use crate::discover::SKILL_FILE;
 use crate::patch::whole_file_patch;
+use crate::patch::{parse_patch, plan_patch};
 use crate::read::read_text;
-use crate::{LearnedSkill, PatchTargets, SkillError, parse_patch, plan_patch};
+use crate::{LearnedSkill, PatchTargets, SkillError};
 
 /// The folder of scripts.
 const SCRIPTS: &str = "scripts";

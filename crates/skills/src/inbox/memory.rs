@@ -12,9 +12,10 @@ use super::journal::{JournalEntry, PatchSubject};
 use super::{Inbox, TakenBack, candidate_json, nothing_accepted, read_json};
 use crate::manifest::one_line;
 use crate::mining::{FEWEST_SESSIONS, MinedPattern, SkillCandidate};
+use crate::patch::{parse_patch, plan_patch};
 use crate::patch::{plan_onto, read_target};
 use crate::read::read_text;
-use crate::{PatchTargets, PlannedWrite, SkillError, parse_patch, plan_patch};
+use crate::{PatchTargets, PlannedWrite, SkillError};
 
 /// The note that is read at the start of each session, and says where the others are.
 const INDEX: &str = "MEMORY.md";

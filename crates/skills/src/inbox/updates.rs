@@ -10,8 +10,9 @@ use super::journal::{JournalEntry, PatchSubject};
 use super::{Inbox, read_json};
 use crate::discover::is_passed_over;
 use crate::patch::recount;
+use crate::patch::{parse_patch, plan_patch};
 use crate::read::read_text;
-use crate::{PatchTargets, PlannedWrite, SkillError, parse_patch, plan_patch};
+use crate::{PatchTargets, PlannedWrite, SkillError};
 
 /// The extension of patches.
 const END: &str = ".patch";

@@ -16,7 +16,7 @@ use crate::digest::without_copies;
 pub use repairs::Remedy;
 
 /// No finding counts that was seen in fewer sessions.
-pub const FEWEST_SESSIONS: usize = 2;
+pub(crate) const FEWEST_SESSIONS: usize = 2;
 
 /// Something that happens again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -83,7 +83,7 @@ impl Reply {
 
     /// Adds a header.
     #[must_use]
-    pub fn with_header(mut self, name: &str, value: impl Into<String>) -> Self {
+    pub(crate) fn with_header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_string(), value.into()));
         self
     }

@@ -9,7 +9,7 @@ pub(crate) const SAMPLE: usize = 8 * 1024;
 
 /// The kind of a file, as models distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
+pub(crate) enum FileKind {
     /// Text.
     Text,
     /// A vector image, which is text.
@@ -93,7 +93,7 @@ const BINARY: [&str; 34] = [
 ];
 
 /// Detects the kind of a file. `sample` is its beginning, or all of it.
-pub fn detect_kind(path: &Path, sample: &[u8]) -> FileKind {
+pub(crate) fn detect_kind(path: &Path, sample: &[u8]) -> FileKind {
     let extension = path.extension().map(|end| end.to_string_lossy().to_lowercase()).unwrap_or_default();
     match extension.as_str() {
         // Tables of media types list them as video.
@@ -127,7 +127,7 @@ fn image_by_content(sample: &[u8]) -> Option<&'static str> {
 
 /// True if the beginning of a file is not text: it contains a NUL, or more than a tenth of it are control characters
 /// and invalid UTF-8. A BOM marks text.
-pub fn looks_binary(sample: &[u8]) -> bool {
+pub(crate) fn looks_binary(sample: &[u8]) -> bool {
     if Encoding::by_mark(sample).is_some() {
         return false;
     }

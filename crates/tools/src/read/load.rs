@@ -15,7 +15,7 @@ use crate::text::decode_text;
 use crate::{IgnoreFiles, IgnoreReason, PathRefusal, Roots};
 
 /// The most bytes of a file.
-pub const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
+pub(crate) const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
 
 /// The most bytes of an SVG shown as text.
 const MAX_SVG_BYTES: usize = 1024 * 1024;
@@ -95,7 +95,7 @@ fn megabytes(bytes: u64) -> String {
 }
 
 /// Loads a file within the limits that apply to all files: inside the workspace, not ignored, a regular file of at most
-/// [`MAX_FILE_BYTES`], 2000 lines of 2000 characters unless the range has an end.
+/// 20 MB, 2000 lines of 2000 characters unless the range has an end.
 ///
 /// # Errors
 /// [`FileReadError`], in words for the model.

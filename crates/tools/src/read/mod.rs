@@ -14,11 +14,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use kind::{FileKind, detect_kind, looks_binary};
+pub(crate) use kind::looks_binary;
 pub(crate) use load::read_whole;
-pub use load::{FileContent, FileReadError, LoadedFile, MAX_FILE_BYTES, load_file};
+pub use load::{FileContent, FileReadError, LoadedFile, load_file};
 pub use many::ReadManyFiles;
-pub use slice::{MAX_LINE_CHARACTERS, MAX_LINES, ReadRange, Slice, slice_lines};
+pub use slice::{ReadRange, Slice};
 
 use crate::blocking::blocking;
 use crate::{

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 /// The most lines shown, unless a range has an end.
-pub const MAX_LINES: usize = 2000;
+pub(crate) const MAX_LINES: usize = 2000;
 
 /// The most characters of a line shown.
-pub const MAX_LINE_CHARACTERS: usize = 2000;
+pub(crate) const MAX_LINE_CHARACTERS: usize = 2000;
 
 /// The end of a truncated line.
 const SHORTENED: &str = "... [truncated]";
 
-/// A range of lines, starting at 1. A range with an end may be longer than [`MAX_LINES`].
+/// A range of lines, starting at 1. A range with an end may be longer than 2000 lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadRange {
     /// The first line; none for the start of the file.
@@ -36,7 +36,7 @@ pub struct Slice {
 }
 
 /// The lines of a range, each within [`MAX_LINE_CHARACTERS`].
-pub fn slice_lines(text: &str, range: ReadRange) -> Slice {
+pub(crate) fn slice_lines(text: &str, range: ReadRange) -> Slice {
     let total = text.split('\n').count();
     let from = range.start.unwrap_or(1).saturating_sub(1).min(total);
     let to = range.end.unwrap_or(from.saturating_add(MAX_LINES)).clamp(from, total);
@@ -61,11 +61,6 @@ fn shorten(line: &str) -> Cow<'_, str> {
 }
 
 impl Slice {
-    /// True if a part of the text is missing.
-    pub fn is_truncated(&self) -> bool {
-        self.first > 1 || self.last < self.total || self.is_shortened
-    }
-
     /// A note for the model on the shown part and how to read on; none if all is shown.
     pub fn notice(&self) -> Option<String> {
         let Self { first, last, total, .. } = *self;
@@ -116,7 +111,7 @@ mod tests {
     ) {
         let slice = slice_lines(&numbered(lines), ReadRange { start, end });
         assert_eq!((slice.first, slice.last, slice.total), (shown.0, shown.1, lines));
-        assert_eq!(slice.is_truncated(), is_truncated);
+        assert_eq!(slice.notice().is_some(), is_truncated);
         let expected: Vec<String> = (shown.0..=shown.1).map(|line| line.to_string()).collect();
         assert_eq!(slice.text, expected.join("\n"));
     }
@@ -158,7 +153,7 @@ mod tests {
         let long = format!("{exact}x\nshort");
         let slice = slice_lines(&long, ReadRange::default());
         assert_eq!(slice.text, format!("{exact}... [truncated]\nshort"));
-        assert!(slice.is_truncated() && slice.is_shortened);
+        assert!(slice.notice().is_some() && slice.is_shortened);
         assert_eq!(slice.summary(), "2 lines, some shortened");
     }
 

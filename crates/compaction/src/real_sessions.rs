@@ -2,13 +2,15 @@
 
 use std::fs::File;
 
-use longhaul_compaction::{
-    CutReason, CutSettings, MaskSettings, MaskWhen, OutputLimits, ReverseBudget, apply_replacements,
-    complete_groups, plan_cut, plan_masks, plan_shrinking, reference_split,
-};
 use longhaul_conversation::{Estimator, FaultKind, Message, TokenCount, find_faults, repair};
 use longhaul_formats::read_session;
 use longhaul_testkit::{corpus, files_below};
+
+use crate::cut::{CutReason, CutSettings, plan_cut};
+use crate::groups::complete_groups;
+use crate::mask::{MaskSettings, MaskWhen, plan_masks};
+use crate::reference_cut::reference_split;
+use crate::{OutputLimits, ReverseBudget, apply_replacements, plan_shrinking};
 
 /// Every session that can be read, repaired as it would be before it is sent.
 fn sessions() -> Vec<(String, Vec<Message>)> {
