@@ -98,6 +98,8 @@ pub(crate) struct Gemini {
     pub(crate) fragments: Vec<RecordedFragment>,
     pub(crate) host: Option<HostRecord>,
     held: Held,
+    /// True while a checkpoint replaced the transcript and nobody was told: the next one often restores it.
+    is_unannounced: bool,
 }
 
 /// A message that was read, and the results that it carries as a message of their own.
@@ -125,6 +127,10 @@ impl Reader for Gemini {
             Json::Object(record) => self.object(record, out),
             other => out.warn(format!("expected a record, found {}; skipped", other.kind())),
         }
+    }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        self.announce(out);
     }
 }
 
@@ -193,6 +199,7 @@ impl Gemini {
                 Some(_) => {}
             },
         }
+        self.is_unannounced = false;
         self.show_anew(out);
     }
 
@@ -210,6 +217,18 @@ impl Gemini {
     }
 
     fn change(&mut self, change: Change, out: &mut Out<'_>) {
+        self.announce(out);
+        self.carry_out(change, out);
+    }
+
+    /// Tells those who follow the changes that a checkpoint replaced the transcript.
+    fn announce(&mut self, out: &mut Out<'_>) {
+        if std::mem::take(&mut self.is_unannounced) {
+            self.show_anew(out);
+        }
+    }
+
+    fn carry_out(&mut self, change: Change, out: &mut Out<'_>) {
         if !out.wants_changes() {
             self.branch.apply(change);
             return;
@@ -218,6 +237,7 @@ impl Gemini {
             self.hold(&change);
         }
         match self.branch.apply(change.clone()) {
+            _ if self.is_unannounced => {}
             Effect::Same => out.change(change),
             Effect::Anew => self.show_anew(out),
         }
@@ -289,15 +309,23 @@ impl Gemini {
             messages.extend(placed.response);
         });
         mark_summaries(&mut messages);
-        let effect = self.branch.take_checkpoint(&messages);
-        if effect == CheckpointEffect::Replaces {
-            let known: Vec<&Message> = self.branch.history();
-            let is_new = |summary: &Message| !known.iter().any(|known| has_same_content(known, summary));
-            if messages.iter().any(|message| is_summary(message) && is_new(message)) {
-                out.info.compactions += 1;
-            }
-            if out.wants_changes() {
-                out.change(Change::Restart);
+        match self.branch.take_checkpoint(&messages) {
+            CheckpointEffect::Repeats => {}
+            // What was dropped was not announced, so that nothing has to come back.
+            CheckpointEffect::Restores => self.is_unannounced = false,
+            CheckpointEffect::Replaces => {
+                let known: Vec<&Message> = self.branch.history();
+                let is_new = |summary: &Message| !known.iter().any(|known| has_same_content(known, summary));
+                if messages.iter().any(|message| is_summary(message) && is_new(message)) {
+                    out.info.compactions += 1;
+                }
+                self.is_unannounced = true;
+                let size: usize = messages.iter().flat_map(|message| &message.parts).map(size_of_part).sum();
+                if out.is_bounded() && size > MOST_HELD / 2 {
+                    // There would be no room to keep them until they are announced.
+                    self.is_unannounced = false;
+                    out.change(Change::Restart);
+                }
             }
         }
         let before = self.branch.begin_checkpoint();
@@ -309,7 +337,8 @@ impl Gemini {
                 Some(known) => {
                     let former = known.clone();
                     self.branch.keep_former(former);
-                    self.put(message, out);
+                    let message = self.marked(message, out);
+                    self.carry_out(Change::Put(message), out);
                 }
                 None => {
                     // What was read before knows more of the same message: times, figures, the exact form of calls.
@@ -317,17 +346,14 @@ impl Gemini {
                     let message = former.cloned().unwrap_or(message);
                     let message = self.marked(message, out);
                     match last.take() {
-                        Some(after) => self.change(Change::PutAfter { after, message }, out),
-                        None => self.change(Change::Put(message), out),
+                        Some(after) => self.carry_out(Change::PutAfter { after, message }, out),
+                        None => self.carry_out(Change::Put(message), out),
                     }
                 }
             }
             last = Some(id);
         }
         self.branch.end_checkpoint(before);
-        if effect == CheckpointEffect::Restores {
-            self.show_anew(out);
-        }
     }
 
     /// Puts what was read in its place: a response behind its call.
@@ -464,7 +490,7 @@ impl Gemini {
     }
 
     fn parts(&mut self, content: Option<Json<'_>>, role: Role) -> Vec<Part> {
-        match content {
+        let mut parts = match content {
             None | Some(Json::Null) => Vec::new(),
             Some(Json::String(text)) if text.is_empty() => Vec::new(),
             Some(Json::String(text)) => text_parts(text.into_owned(), role),
@@ -472,7 +498,18 @@ impl Gemini {
                 parts.into_iter().flat_map(|part| read_part(part, role, &mut self.ids)).collect()
             }
             Some(part) => read_part(part, role, &mut self.ids),
+        };
+        for part in &mut parts {
+            match &mut part.body {
+                Body::Call(call) if !call.id.is_made_up() => self.ids.note_call(&call.id),
+                Body::Result(result) if !result.call.is_made_up() => {
+                    let name = result.name.as_deref().unwrap_or_default();
+                    result.call = self.ids.of_named_result(name, result.call.clone());
+                }
+                _ => {}
+            }
         }
+        parts
     }
 }
 

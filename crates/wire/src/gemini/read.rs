@@ -143,13 +143,7 @@ pub fn read_part(part: Json<'_>, role: Role, ids: &mut CallIds) -> Vec<Part> {
 
 fn read_call<'a>(mut call: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) {
     let name = call.take_string("name").unwrap_or_default();
-    let id = match call.take_string("id").map(CallId::new) {
-        Some(id) => {
-            ids.note_call(&id);
-            id
-        }
-        None => ids.of_call(&name),
-    };
+    let id = call.take_string("id").map_or_else(|| ids.of_call(&name), CallId::new);
     let args = call.take("args").map_or_else(|| Value::Object(Map::new()), Json::into_value);
     (Body::Call(Box::new(ToolCall { id, name, args, reasoning: None })), call)
 }
@@ -157,11 +151,7 @@ fn read_call<'a>(mut call: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) 
 fn read_response<'a>(mut response: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) {
     let name = response.take_string("name");
     let id = response.take_string("id");
-    let tool = name.as_deref().unwrap_or_default();
-    let call = match id.map(CallId::new) {
-        Some(id) => ids.of_named_result(tool, id),
-        None => ids.of_result(tool),
-    };
+    let call = id.map_or_else(|| ids.of_result(name.as_deref().unwrap_or_default()), CallId::new);
     let output = match response.take("response") {
         None | Some(Json::Null) => Output::Empty,
         Some(Json::String(text)) => Output::Text(text.into_owned()),
