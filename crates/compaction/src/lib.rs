@@ -103,6 +103,7 @@ pub use plan::{Compaction, FileToSave, Plan, Rung};
 pub use prepare::{PreparedMessages, prepare};
 pub use replace::{Replacement, apply_replacements, output_file};
 pub use report::{LedgerCounts, Report, RequestCounts};
+pub use required::unsaid_rules;
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
 pub use routing::{routing_window, scoring_window};
 pub use shorten::Shortening;

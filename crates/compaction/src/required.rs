@@ -42,7 +42,7 @@ pub(crate) fn minimal_snapshot(
     tail: &[Message],
     words_before: Option<NewestWords<'_>>,
 ) -> Snapshot {
-    let mut snapshot = with_rules(&Snapshot::new(through), &pins_not_in(tracker, tail));
+    let mut snapshot = with_rules(&Snapshot::new(through), &rules_not_in(tracker, tail));
     if let Some(words) = words_before {
         let text = typed(words.message).collect::<Vec<_>>().join("\n");
         let Ends { head, tail, omitted } = ends(&text, SHORTEST_WORDS);
@@ -65,21 +65,25 @@ pub(crate) fn rules_size(tracker: &Tracker, tail: &[Message], estimator: &Estima
 pub(crate) fn keep_rules(snapshot: Snapshot, tracker: &Tracker, tail: &[Message]) -> Snapshot {
     let constraints = Constraints::of([&snapshot]);
     let missing: Vec<&UserRule> =
-        pins_not_in(tracker, tail).into_iter().filter(|rule| !constraints.say(rule)).collect();
+        rules_not_in(tracker, tail).into_iter().filter(|rule| !constraints.say(rule)).collect();
     if missing.is_empty() { snapshot } else { with_rules(&snapshot, &missing) }
 }
 
 /// Counts the instructions in force that the messages say, typed or in a snapshot, and all that are in force.
 pub(crate) fn count_kept_rules(tracker: &Tracker, messages: &[Message]) -> (usize, usize) {
+    let all = tracker.rules().active().count();
+    (all - unsaid_rules(tracker, messages).len(), all)
+}
+
+/// The active rules that the messages do not say, neither typed nor in a snapshot.
+pub fn unsaid_rules<'t>(tracker: &'t Tracker, messages: &[Message]) -> Vec<&'t UserRule> {
     let snapshots: Vec<Snapshot> = messages.iter().filter_map(own_snapshot).collect();
     let constraints = Constraints::of(&snapshots);
-    let missing = pins_not_in(tracker, messages).into_iter().filter(|rule| !constraints.say(rule)).count();
-    let all = tracker.rules().active().count();
-    (all - missing, all)
+    rules_not_in(tracker, messages).into_iter().filter(|rule| !constraints.say(rule)).collect()
 }
 
 /// The instructions that hold and that nobody says in the tail.
-fn pins_not_in<'t>(tracker: &'t Tracker, tail: &[Message]) -> Vec<&'t UserRule> {
+fn rules_not_in<'t>(tracker: &'t Tracker, tail: &[Message]) -> Vec<&'t UserRule> {
     let rules: Vec<&UserRule> = tracker.rules().active().collect();
     let texts: Vec<&str> = rules.iter().map(|rule| rule.text.as_str()).collect();
     let said = find_phrases(&texts, tail.iter().flat_map(typed));

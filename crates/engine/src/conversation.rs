@@ -402,6 +402,7 @@ impl Conversation {
     /// Rebuilds the tracker from everything that was said, compacted or not.
     fn rebuild_tracker(&mut self) {
         let replay = self.log.replay();
+        let history = replay.history();
         let mut tracker = match &replay.info().directory {
             Some(directory) => Tracker::in_directory(directory),
             None => Tracker::default(),
@@ -410,9 +411,8 @@ impl Conversation {
             RuleChange::Added { text } => Some(text.as_str()),
             RuleChange::Removed { .. } => None,
         });
-        let (quoted, by_hand): (Vec<_>, Vec<_>) =
-            added.partition(|text| record::is_quoted(text, replay.messages()));
-        for message in replay.messages() {
+        let (quoted, by_hand): (Vec<_>, Vec<_>) = added.partition(|text| record::is_quoted(text, &history));
+        for message in history {
             tracker.observe(message);
             let at = tracker.last();
             // A later message may take back what is added here, so it must be known by then.

@@ -111,6 +111,22 @@ impl Replay {
         self.reader.branch.get(id)
     }
 
+    /// Everything that was said and not taken back, in the order of message numbers: the current branch, and what another
+    /// program's compaction dropped from it.
+    pub fn history(&self) -> Vec<&Message> {
+        self.reader.branch.history()
+    }
+
+    /// Returns true if another program's compaction dropped anything that was said.
+    pub fn has_dropped(&self) -> bool {
+        self.reader.branch.has_dropped()
+    }
+
+    /// Returns true if another program's compaction dropped the message with this id.
+    pub fn is_dropped(&self, id: &MessageId) -> bool {
+        self.reader.branch.is_dropped(id)
+    }
+
     /// Everything that was ever said, also what was taken back or compacted away by another program, in the order of
     /// marks. Where a message was said in two forms, both are here.
     pub fn said(&self) -> Vec<&Message> {

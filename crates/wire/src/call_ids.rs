@@ -1,6 +1,6 @@
 //! Ids for calls that come without one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::CallId;
 
@@ -10,6 +10,10 @@ pub struct CallIds {
     count: usize,
     /// Calls without an id that wait for their result, by the tool's name, the oldest first.
     open: HashMap<String, VecDeque<CallId>>,
+    /// Ids of calls that have one of their own and wait for their result.
+    own: HashSet<CallId>,
+    /// The invented ids of calls whose results came with an id that no call has.
+    renamed: HashMap<CallId, CallId>,
 }
 
 impl CallIds {
@@ -28,6 +32,26 @@ impl CallIds {
             self.count += 1;
             CallId::made_up(self.count)
         })
+    }
+
+    /// A call has this id.
+    pub fn note_call(&mut self, id: &CallId) {
+        self.own.insert(id.clone());
+    }
+
+    /// The call that a result with this id belongs to. Histories of Gemini CLI hold calls without an id beside results that
+    /// have one: these belong to the oldest open call of `name`.
+    pub fn of_named_result(&mut self, name: &str, id: CallId) -> CallId {
+        if self.own.remove(&id) {
+            return id;
+        }
+        if let Some(call) = self.renamed.get(&id) {
+            return call.clone();
+        }
+        match self.open.get_mut(name).and_then(VecDeque::pop_front) {
+            Some(call) => self.renamed.entry(id).or_insert(call).clone(),
+            None => id,
+        }
     }
 
     /// The call `id` of `name` has its result.

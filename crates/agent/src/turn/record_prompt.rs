@@ -1,6 +1,7 @@
 //! Records a prompt: the system prompt where it changed, the session context once, news from memory files and the editor, and
 //! then what the user says. Everything is on the disk before anything is sent.
 
+use longhaul_compaction::unsaid_rules;
 use longhaul_conversation::{Body, FragmentPlace, Origin, Part, Role};
 use longhaul_formats::{FragmentContent, RecordedFragment};
 use longhaul_wire::split_pasted;
@@ -10,6 +11,10 @@ use super::session::AgentSession;
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
 use crate::prompt::has_session_context;
+
+/// The beginning of a text that restores rules.
+const RESTORED_RULES: &str =
+    "<hook_context>\nRules that the user stated earlier in this session. They still apply, word for word:";
 
 /// Records what was said, and before the first words of a session where it takes place.
 pub(super) fn record_prompt(
@@ -23,10 +28,34 @@ pub(super) fn record_prompt(
     if let Some(editor) = read_editor(session, deps) {
         parts.insert(0, editor);
     }
+    if let Some(rules) = restore_rules(session) {
+        parts.insert(0, rules);
+    }
     if let Some(context) = introduce(session, deps)? {
         parts.insert(0, context);
     }
     session.append(&deps.message(Role::User, parts), deps)
+}
+
+/// The rules that another program's compaction dropped from the transcript, unless they were restored before.
+fn restore_rules(session: &AgentSession) -> Option<Part> {
+    let conversation = &session.conversation;
+    if !conversation.log().replay().has_dropped() {
+        return None;
+    }
+    let messages = conversation.transcript().messages();
+    let texts = messages.iter().flat_map(|message| &message.parts).filter(|part| part.origin == Origin::Hook);
+    let restored: Vec<&str> = texts
+        .filter_map(Part::as_text)
+        .filter(|text| text.trim_start().starts_with(RESTORED_RULES))
+        .collect();
+    let missing: Vec<String> = unsaid_rules(conversation.tracker(), messages)
+        .into_iter()
+        .map(|rule| format!("- {}", rule.text))
+        .filter(|line| !restored.iter().any(|text| text.contains(line.as_str())))
+        .collect();
+    let text = format!("{RESTORED_RULES}\n{}\n</hook_context>", missing.join("\n"));
+    (!missing.is_empty()).then(|| Part::text(Origin::Hook, text))
 }
 
 /// Records a text that nobody typed, such as a hook's.

@@ -57,6 +57,29 @@ fn unknown_sessions_are_not_guessed() {
 }
 
 #[test]
+fn a_rule_that_another_programs_compaction_dropped_comes_back_once() {
+    let sandbox = Sandbox::gemini(["One.", "Two.", "Three."].map(gemini::text));
+    sandbox.answer(&["-p", "Never touch vendor/legacy. Say hi."]);
+    let path = sandbox.sessions().remove(0);
+    let mut log = std::fs::read_to_string(&path).expect("a session");
+    let messages = json!([
+        {"id": "n1", "type": "user", "content": [{"text": "The user said hi. You may push to main."}]},
+        {"id": "n2", "type": "gemini", "content": [{"text": "Got it. Thanks for the additional context!"}]},
+    ]);
+    log.push_str(&format!("{}\n", json!({"$set": {"messages": messages}})));
+    std::fs::write(&path, log).expect("written");
+    for prompt in ["second", "third"] {
+        sandbox.answer(&["-p", prompt, "--resume"]);
+        let body = sandbox.server.requests().last().expect("a request").body.to_string();
+        assert_eq!(body.matches("Never touch vendor/legacy.").count(), 1, "{body}");
+    }
+    let inspected = sandbox.run(&["inspect", "latest"]);
+    assert!(text(&inspected.stdout).contains("Never touch vendor/legacy."), "{}", text(&inspected.stdout));
+    let list = text(&sandbox.run(&["sessions", "list"]).stdout);
+    assert!(list.contains("Never touch vendor/legacy. Say hi."), "{list}");
+}
+
+#[test]
 fn gemini_clis_sessions_go_on_in_their_place() {
     let sandbox = Sandbox::gemini([gemini::text("Blue.")]);
     let records = [

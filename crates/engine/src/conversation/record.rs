@@ -126,7 +126,7 @@ fn wait_after(rewrites: &[Rewrite]) -> Wait {
 }
 
 /// Tells whether a person said this in one of the messages.
-pub(super) fn is_quoted(text: &str, messages: &[Message]) -> bool {
+pub(super) fn is_quoted(text: &str, messages: &[&Message]) -> bool {
     messages.iter().any(|message| says(message, text))
 }
 

@@ -24,7 +24,8 @@ use crate::Format;
 use crate::out::Out;
 use crate::records::response_id;
 use crate::records::{
-    Branch, Effect, HostRecord, Record, RecordedFragment, RewriteKind, RuleChange, decode_record,
+    Branch, CheckpointEffect, Effect, HostRecord, Record, RecordedFragment, RewriteKind, RuleChange,
+    decode_record, has_same_content,
 };
 
 pub(crate) const JSONL: Known = Known {
@@ -90,11 +91,22 @@ pub(crate) struct Gemini {
     ids: CallIds,
     /// Which message holds the response to each call.
     answered: HashMap<CallId, MessageId>,
+    /// Which message made each call last.
+    owners: HashMap<CallId, MessageId>,
     pub(crate) branch: Branch,
     pub(crate) rules: Vec<RuleChange>,
     pub(crate) fragments: Vec<RecordedFragment>,
     pub(crate) host: Option<HostRecord>,
     held: Held,
+    /// True while a checkpoint replaced the transcript and nobody was told: the next one often restores it.
+    is_unannounced: bool,
+}
+
+/// A message that was read, and the results that it carries as a message of their own.
+#[derive(Debug, Default)]
+struct Placed {
+    message: Option<Message>,
+    response: Option<Message>,
 }
 
 /// The messages that a reader with bounded memory still has, the oldest first.
@@ -116,6 +128,10 @@ impl Reader for Gemini {
             other => out.warn(format!("expected a record, found {}; skipped", other.kind())),
         }
     }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        self.announce(out);
+    }
 }
 
 impl Gemini {
@@ -133,20 +149,18 @@ impl Gemini {
             let checkpoint = changes.take_list("messages");
             read_head(&changes, out);
             if let Some(messages) = checkpoint {
-                out.info.compactions += 1;
-                self.change(Change::Restart, out);
-                self.answered.clear();
-                self.messages(messages, out);
+                self.checkpoint(messages, out);
             }
         } else if let Some(record) = record.take_object("$longhaul") {
             self.longhaul(record, out);
         } else if is_message(&record) {
-            self.message(record, out);
+            let placed = self.message(record, out);
+            self.place(placed, out);
         } else if record.has("sessionId") {
             read_head(&record, out);
             if let Some(messages) = record.take_list("messages") {
                 out.info.format = Format::GeminiJson;
-                self.messages(messages, out);
+                self.each_message(messages, out, |reader, placed, out| reader.place(placed, out));
             }
         } else {
             out.skip(record.str("type").unwrap_or("record of an unknown kind"));
@@ -185,17 +199,36 @@ impl Gemini {
                 Some(_) => {}
             },
         }
+        self.is_unannounced = false;
         self.show_anew(out);
     }
 
     /// Adds a message, or replaces the one with its id.
     fn put(&mut self, message: Message, out: &mut Out<'_>) {
-        let message = out.marked(message);
-        out.note(message.at, message.model.as_deref(), message.usage.as_deref());
+        let message = self.marked(message, out);
         self.change(Change::Put(message), out);
     }
 
+    /// A message with its number; its time, model and usage are noted.
+    fn marked(&self, message: Message, out: &mut Out<'_>) -> Message {
+        let message = out.marked(message);
+        out.note(message.at, message.model.as_deref(), message.usage.as_deref());
+        message
+    }
+
     fn change(&mut self, change: Change, out: &mut Out<'_>) {
+        self.announce(out);
+        self.carry_out(change, out);
+    }
+
+    /// Tells those who follow the changes that a checkpoint replaced the transcript.
+    fn announce(&mut self, out: &mut Out<'_>) {
+        if std::mem::take(&mut self.is_unannounced) {
+            self.show_anew(out);
+        }
+    }
+
+    fn carry_out(&mut self, change: Change, out: &mut Out<'_>) {
         if !out.wants_changes() {
             self.branch.apply(change);
             return;
@@ -204,6 +237,7 @@ impl Gemini {
             self.hold(&change);
         }
         match self.branch.apply(change.clone()) {
+            _ if self.is_unannounced => {}
             Effect::Same => out.change(change),
             Effect::Anew => self.show_anew(out),
         }
@@ -249,14 +283,91 @@ impl Gemini {
         }
     }
 
-    fn messages(&mut self, messages: List<'_>, out: &mut Out<'_>) {
+    /// Reads the messages of a list one by one.
+    fn each_message(
+        &mut self,
+        messages: List<'_>,
+        out: &mut Out<'_>,
+        mut read: impl FnMut(&mut Self, Placed, &mut Out<'_>),
+    ) {
         each_item(messages, "messages", out, |message, place, out| match message {
-            Json::Object(message) if is_message(&message) => self.message(message, out),
+            Json::Object(message) if is_message(&message) => {
+                let placed = self.message(message, out);
+                read(self, placed, out);
+            }
             other => out.warn(format!("messages[{place}] is no message but {}; skipped", other.kind())),
         });
     }
 
-    fn message(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
+    /// The transcript as Gemini CLI wrote it anew: after a compression or a masking, and whenever a session is resumed.
+    fn checkpoint(&mut self, records: List<'_>, out: &mut Out<'_>) {
+        self.answered.clear();
+        self.owners.clear();
+        let mut messages: Vec<Message> = Vec::new();
+        self.each_message(records, out, |_, placed, _| {
+            messages.extend(placed.message);
+            messages.extend(placed.response);
+        });
+        mark_summaries(&mut messages);
+        match self.branch.take_checkpoint(&messages) {
+            CheckpointEffect::Repeats => {}
+            // What was dropped was not announced, so that nothing has to come back.
+            CheckpointEffect::Restores => self.is_unannounced = false,
+            CheckpointEffect::Replaces => {
+                let known: Vec<&Message> = self.branch.history();
+                let is_new = |summary: &Message| !known.iter().any(|known| has_same_content(known, summary));
+                if messages.iter().any(|message| is_summary(message) && is_new(message)) {
+                    out.info.compactions += 1;
+                }
+                self.is_unannounced = true;
+                let size: usize = messages.iter().flat_map(|message| &message.parts).map(size_of_part).sum();
+                if out.is_bounded() && size > MOST_HELD / 2 {
+                    // There would be no room to keep them until they are announced.
+                    self.is_unannounced = false;
+                    out.change(Change::Restart);
+                }
+            }
+        }
+        let before = self.branch.begin_checkpoint();
+        let mut last: Option<MessageId> = None;
+        for message in messages {
+            let id = message.id.clone();
+            match self.branch.get(&id).filter(|_| !self.held.forgotten.contains(&id)) {
+                Some(known) if has_same_content(known, &message) => {}
+                Some(known) => {
+                    let former = known.clone();
+                    self.branch.keep_former(former);
+                    let message = self.marked(message, out);
+                    self.carry_out(Change::Put(message), out);
+                }
+                None => {
+                    // What was read before knows more of the same message: times, figures, the exact form of calls.
+                    let former = self.branch.former(&id).filter(|former| has_same_content(former, &message));
+                    let message = former.cloned().unwrap_or(message);
+                    let message = self.marked(message, out);
+                    match last.take() {
+                        Some(after) => self.carry_out(Change::PutAfter { after, message }, out),
+                        None => self.carry_out(Change::Put(message), out),
+                    }
+                }
+            }
+            last = Some(id);
+        }
+        self.branch.end_checkpoint(before);
+    }
+
+    /// Puts what was read in its place: a response behind its call.
+    fn place(&mut self, placed: Placed, out: &mut Out<'_>) {
+        let Some(message) = placed.message else { return };
+        let after = message.id.clone();
+        self.put(message, out);
+        if let Some(response) = placed.response {
+            let message = out.marked(response);
+            self.change(Change::PutAfter { after, message }, out);
+        }
+    }
+
+    fn message(&mut self, mut record: Object<'_>, out: &mut Out<'_>) -> Placed {
         let id = record.take_string("id").map_or_else(|| out.made_up_id(), MessageId::new);
         let at = record.time("timestamp");
         record.take("timestamp");
@@ -266,17 +377,23 @@ impl Gemini {
                 close_references(&mut parts);
                 let had_parts = !parts.is_empty();
                 parts.retain(|part| part.as_result().is_none_or(|result| self.answers(&result.call, &id)));
+                keep_newest_results(&mut parts);
                 if let Some(shown) = record.get("displayContent").and_then(shown_text) {
                     parts = keep_typed(parts, &shown);
                 }
                 if had_parts && parts.is_empty() {
-                    return out.skip("response recorded twice");
+                    out.skip("response recorded twice");
+                    return Placed::default();
                 }
                 let extra = Extra::boxed(Vendor::Agent, record.into_map());
-                self.put(Message { at, extra, ..Message::new(id, Role::User, parts) }, out);
+                let message = Message { at, extra, ..Message::new(id, Role::User, parts) };
+                Placed { message: Some(message), response: None }
             }
-            Some("gemini") => self.model(id, at, record, out),
-            kind => out.skip(kind.unwrap_or("?")),
+            Some("gemini") => self.model(id, at, record),
+            kind => {
+                out.skip(kind.unwrap_or("?"));
+                Placed::default()
+            }
         }
     }
 
@@ -285,8 +402,7 @@ impl Gemini {
         id: MessageId,
         at: Option<longhaul_conversation::Timestamp>,
         mut record: Object<'_>,
-        out: &mut Out<'_>,
-    ) {
+    ) -> Placed {
         let content = self.parts(record.take("content"), Role::Model);
         let thoughts = record.take_array("thoughts").unwrap_or_default();
         let tool_calls = record.take_array("toolCalls").unwrap_or_default();
@@ -301,29 +417,27 @@ impl Gemini {
         let response_id = response_id(&id);
         let mut responses = Vec::new();
         let mut recorded = Recorded::in_parts(&parts);
+        recorded.ids.iter().for_each(|call| self.reopen(call, &id));
         let mut answered_at = at;
         for call in tool_calls.into_iter().filter_map(Json::into_object) {
             answered_at = answered_at.max(call.time("timestamp"));
-            self.tool_call(call, &mut recorded, &response_id, &mut parts, &mut responses);
+            self.tool_call(call, &mut recorded, &id, &mut parts, &mut responses);
         }
-        let mut message = Message::new(id.clone(), Role::Model, parts);
+        let mut message = Message::new(id, Role::Model, parts);
         message.at = at;
         message.model = record.take_string("model");
         message.usage = record.take("tokens").as_ref().and_then(read_tokens).map(Box::new);
         message.extra = Extra::boxed(Vendor::Agent, record.into_map());
-        self.put(message, out);
-        if !responses.is_empty() {
-            let response = Message { at: answered_at, ..Message::new(response_id, Role::User, responses) };
-            let message = out.marked(response);
-            self.change(Change::PutAfter { after: id, message }, out);
-        }
+        let response = (!responses.is_empty())
+            .then(|| Message { at: answered_at, ..Message::new(response_id, Role::User, responses) });
+        Placed { message: Some(message), response }
     }
 
     fn tool_call(
         &mut self,
         mut call: Object<'_>,
         recorded: &mut Recorded,
-        response_id: &MessageId,
+        message: &MessageId,
         parts: &mut Vec<Part>,
         responses: &mut Vec<Part>,
     ) {
@@ -334,7 +448,9 @@ impl Gemini {
         // Of a call without an id, the content may have the same; its id was made up when it was read.
         let id = own_id.map(CallId::new).or_else(|| recorded.take(&name, &args));
         let id = id.unwrap_or_else(|| self.ids.of_call(&name));
+        self.ids.note_call(&id);
         if recorded.ids.insert(id.clone()) {
+            self.reopen(&id, message);
             parts.push(Part::call(ToolCall { id: id.clone(), name: name.clone(), args, reasoning: None }));
         }
         let read = match call.take("result") {
@@ -354,7 +470,7 @@ impl Gemini {
             })],
         };
         self.ids.close(&name, &id);
-        if !self.answers(&id, response_id) {
+        if !self.answers(&id, &response_id(message)) {
             return;
         }
         responses.extend(as_response(read, &id, &name, status));
@@ -365,8 +481,16 @@ impl Gemini {
         self.answered.entry(call.clone()).or_insert_with(|| message.clone()) == message
     }
 
+    /// A message calls under this id. Some servers number the calls of each answer anew, so that an id which was answered
+    /// before waits for a result again.
+    fn reopen(&mut self, call: &CallId, message: &MessageId) {
+        if self.owners.insert(call.clone(), message.clone()).as_ref() != Some(message) {
+            self.answered.remove(call);
+        }
+    }
+
     fn parts(&mut self, content: Option<Json<'_>>, role: Role) -> Vec<Part> {
-        match content {
+        let mut parts = match content {
             None | Some(Json::Null) => Vec::new(),
             Some(Json::String(text)) if text.is_empty() => Vec::new(),
             Some(Json::String(text)) => text_parts(text.into_owned(), role),
@@ -374,7 +498,18 @@ impl Gemini {
                 parts.into_iter().flat_map(|part| read_part(part, role, &mut self.ids)).collect()
             }
             Some(part) => read_part(part, role, &mut self.ids),
+        };
+        for part in &mut parts {
+            match &mut part.body {
+                Body::Call(call) if !call.id.is_made_up() => self.ids.note_call(&call.id),
+                Body::Result(result) if !result.call.is_made_up() => {
+                    let name = result.name.as_deref().unwrap_or_default();
+                    result.call = self.ids.of_named_result(name, result.call.clone());
+                }
+                _ => {}
+            }
         }
+        parts
     }
 }
 
@@ -396,6 +531,46 @@ impl Recorded {
         let place = self.open.iter().position(|call| call.name == name && call.args == *args)?;
         self.open.remove(place).map(|call| call.id)
     }
+}
+
+/// The model's answer with which Gemini CLI lets a summary begin the transcript.
+const ACKNOWLEDGEMENT: &str = "Got it. Thanks for the additional context!";
+
+/// Makes summaries of texts that stand before [`ACKNOWLEDGEMENT`]: a model wrote them, whatever their form.
+fn mark_summaries(messages: &mut [Message]) {
+    for place in 1..messages.len() {
+        let (head, tail) = messages.split_at_mut(place);
+        let (Some(summary), Some(answer)) = (head.last_mut(), tail.first()) else { continue };
+        let is_answer =
+            answer.role == Role::Model && answer.parts.iter().filter_map(Part::as_text).eq([ACKNOWLEDGEMENT]);
+        if is_answer && summary.role == Role::User {
+            let texts = summary.parts.iter_mut().filter(|part| part.as_text().is_some());
+            texts.for_each(|part| part.origin = Origin::Summary);
+        }
+    }
+}
+
+fn is_summary(message: &Message) -> bool {
+    message.role == Role::User && message.parts.iter().any(|part| part.origin == Origin::Summary)
+}
+
+/// Keeps one result for each call: of two in one message, the newer in the place of the older.
+fn keep_newest_results(parts: &mut Vec<Part>) {
+    let mut places: HashMap<CallId, usize> = HashMap::new();
+    let mut kept: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts.drain(..) {
+        match part.as_result().map(|result| result.call.clone()) {
+            Some(call) => match places.get(&call) {
+                Some(place) => kept[*place] = part,
+                None => {
+                    places.insert(call, kept.len());
+                    kept.push(part);
+                }
+            },
+            None => kept.push(part),
+        }
+    }
+    *parts = kept;
 }
 
 /// The parts of a recorded result as the answer to one call. Texts without a response around them are the answer.
@@ -468,8 +643,8 @@ fn read_head(head: &Object<'_>, out: &mut Out<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Format, Session, read_session};
-    use longhaul_conversation::{Body, Role, ToolStatus, find_faults};
+    use crate::{Format, Replay, Session, read_session};
+    use longhaul_conversation::{Body, Origin, Role, ToolStatus, find_faults};
 
     const HEADER: &str = r#"{"sessionId":"s-1","projectHash":"abc","startTime":"2026-01-02T03:04:05.000Z","lastUpdated":"2026-01-02T03:04:05.000Z","kind":"main"}"#;
 
@@ -586,6 +761,111 @@ mod tests {
         );
         let unknown = session(&[ASK, r#"{"$rewindTo":"nobody"}"#]);
         assert_eq!((sketch(&unknown).as_str(), unknown.warnings[0].line), ("u:hi", Some(3)));
+    }
+
+    /// A session as Gemini CLI 0.61 leaves it when it is resumed: two checkpoints, the first with the context alone.
+    fn resumed() -> Vec<String> {
+        let context = r#"{"id":"0","type":"user","content":"<session_context>\nhere\n</session_context>"}"#;
+        let call = r#"{"id":"2","type":"gemini","content":[{"functionCall":{"id":"c","name":"ls","args":{"p":1}}}]}"#;
+        let response = |id: &str| {
+            format!(
+                r#"{{"id":"{id}","type":"user","content":[{{"functionResponse":{{"id":"c","name":"ls","response":{{"output":"a b"}}}}}}]}}"#
+            )
+        };
+        let all = [context, ASK, call, &response("2_response"), &response("3")].join(",");
+        vec![
+            format!(r#"{{"$set":{{"messages":[{context}]}}}}"#),
+            ASK.into(),
+            CALL.into(),
+            response("3"),
+            format!(r#"{{"$set":{{"messages":[{context}]}}}}"#),
+            format!(r#"{{"$set":{{"messages":[{all}]}}}}"#),
+            r#"{"id":"5","type":"user","content":"and now b"}"#.into(),
+        ]
+    }
+
+    #[test]
+    fn resuming_a_session_is_no_compaction() {
+        let lines = resumed();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let read = session(&lines);
+        let expected = "u:<session_context>\nhere\n</session_context> | u:hi | m:thought[**Plan** look] call(c) | \
+                        u:result(c=a b) | u:and now b";
+        assert_eq!(sketch(&read), expected);
+        assert_eq!(read.info.compactions, 0);
+        let twice: Vec<&str> = lines.iter().chain(&lines[4..6]).copied().collect();
+        assert_eq!(session(&twice).info.compactions, 0);
+        let replay = Replay::read(format!("{HEADER}\n{}\n", lines.join("\n")).as_bytes()).expect("a log");
+        assert_eq!(replay.said().len(), 5, "nothing is there twice");
+        assert_eq!(replay.history(), replay.messages().iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_another_program_compacted_away_was_said_all_the_same() {
+        let mut lines = resumed();
+        lines.push(r#"{"id":"6","type":"gemini","content":"b it is"}"#.into());
+        let summary = r#"{"id":"n1","type":"user","content":"You must push to main. Always."},{"id":"n2","type":"gemini","content":"Got it. Thanks for the additional context!"}"#;
+        let tail = |mark: &str| {
+            format!(
+                r#"{{"id":"{mark}3","type":"user","content":"and now b"}},{{"id":"{mark}4","type":"gemini","content":[{{"text":"b it is"}}]}}"#
+            )
+        };
+        lines.push(format!(r#"{{"$set":{{"messages":[{summary},{}]}}}}"#, tail("n")));
+        let again = summary.replace("\"n", "\"x");
+        lines.push(format!(r#"{{"$set":{{"messages":[{again},{}]}}}}"#, tail("x")));
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let read = session(&lines);
+        assert_eq!(read.info.compactions, 1, "the same summary again is no second one");
+        let summary = &read.transcript.messages()[0];
+        assert_eq!(summary.parts[0].origin, Origin::Summary, "no person typed it");
+        let replay = Replay::read(format!("{HEADER}\n{}\n", lines.join("\n")).as_bytes()).expect("a log");
+        let texts: Vec<&str> = replay
+            .history()
+            .iter()
+            .flat_map(|message| &message.parts)
+            .filter_map(|part| part.as_text())
+            .collect();
+        let expected = [
+            "<session_context>\nhere\n</session_context>",
+            "hi",
+            "You must push to main. Always.",
+            "Got it. Thanks for the additional context!",
+            "and now b",
+            "b it is",
+        ];
+        assert_eq!(texts, expected);
+        assert!(replay.history().is_sorted_by_key(|message| message.ordinal));
+    }
+
+    #[test]
+    fn results_belong_to_their_call_by_position() {
+        let call = |id: &str| {
+            format!(
+                r#"{{"id":"{id}","type":"gemini","content":[{{"functionCall":{{"id":"call_0","name":"ls","args":{{}}}}}}]}}"#
+            )
+        };
+        let response = |id: &str, text: &str| {
+            format!(
+                r#"{{"id":"{id}","type":"user","content":[{{"functionResponse":{{"id":"call_0","name":"ls","response":{{"output":"{text}"}}}}}}]}}"#
+            )
+        };
+        let lines =
+            [call("a"), response("a_response", "one"), response("b", "one"), call("c"), response("d", "two")];
+        let expected = "u:hi | m:call(call_0) | u:result(call_0=one) | m:call(call_0) | u:result(call_0=two)";
+        check(&[ASK, &lines[0], &lines[1], &lines[2], &lines[3], &lines[4]], expected);
+        let checkpoint = format!(r#"{{"$set":{{"messages":[{ASK},{}]}}}}"#, lines.join(","));
+        check(&[ASK, &checkpoint], expected);
+        // Calls that lost their id when the history was compacted, and results that did not.
+        let nameless = call("a").replace(r#""id":"call_0","#, "");
+        check(&[ASK, &nameless, &lines[1], &lines[2]], "u:hi | m:call(lh-call-1) | u:result(lh-call-1=one)");
+    }
+
+    #[test]
+    fn a_call_has_one_result_the_newer_of_two() {
+        let twice = r#"{"id":"3","type":"user","content":[{"functionResponse":{"id":"c","name":"ls","response":{"output":"old"}}},{"functionResponse":{"id":"c","name":"ls","response":{"output":"new"}}}]}"#;
+        let open =
+            r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"ls","args":{}}]}"#;
+        check(&[ASK, open, twice], "u:hi | m:call(c) | u:result(c=new)");
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! compaction is a view of the messages, so that without it they are all there again.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use longhaul_conversation::{CallId, Change, Message, MessageId, Sequence, Timestamp};
+use longhaul_conversation::{Body, CallId, Change, Message, MessageId, Role, Sequence, Timestamp};
 
 use super::arrivals::{Arrivals, Moment};
 use super::entry::{CompactionReport, CompactionState, Mask, Masking};
@@ -16,9 +17,34 @@ use super::view::Piece;
 pub(crate) struct Branch {
     messages: Sequence<Message>,
     arrivals: Arrivals,
-    left: Vec<Message>,
+    /// Messages that were taken back.
+    rewound: Vec<Message>,
+    /// Messages that another program left out of a checkpoint; they were said all the same.
+    dropped: Vec<Message>,
+    /// The branch before the last checkpoint, as long as nothing came behind it.
+    before: Option<Box<Before>>,
     rewrites: Vec<Rewrite>,
     state: Option<CompactionState>,
+}
+
+/// A branch as it was before a checkpoint replaced it.
+#[derive(Clone, Debug)]
+pub(crate) struct Before {
+    messages: Sequence<Message>,
+    arrivals: Arrivals,
+    rewrites: Vec<Rewrite>,
+    dropped: Vec<Message>,
+}
+
+/// The effect of a checkpoint, by which another program writes the whole transcript anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CheckpointEffect {
+    /// It repeats the transcript, and may add to it: nothing was dropped.
+    Repeats,
+    /// It repeats the transcript of before the last checkpoint, which is back.
+    Restores,
+    /// It is another transcript.
+    Replaces,
 }
 
 /// A compaction or a masking, and whether it counts.
@@ -129,14 +155,35 @@ impl Branch {
         calls.filter(|known| known.id == *call).map(|known| known.name.as_str()).next()
     }
 
-    /// Everything that was ever said, each message once in each of its forms, in the order of marks.
+    /// Everything that was ever said, each message once in each of its forms, in the order of message numbers.
     pub(crate) fn said(&self) -> Vec<&Message> {
-        let mut said: Vec<&Message> = Vec::with_capacity(self.left.len() + self.messages().len());
-        said.extend(self.left.iter().filter(|left| self.get(&left.id) != Some(left)));
+        let aside = self.dropped.iter().chain(&self.rewound);
+        let mut said: Vec<&Message> =
+            aside.filter(|message| self.get(&message.id) != Some(message)).collect();
         said.extend(self.messages());
         said.sort_by_key(|message| message.ordinal);
         said.dedup();
         said
+    }
+
+    /// Everything that was said and not taken back, in the order of message numbers and in its first form; also what another
+    /// program dropped.
+    pub(crate) fn history(&self) -> Vec<&Message> {
+        let mut known: HashSet<&MessageId> = HashSet::new();
+        let all = self.dropped.iter().chain(self.messages());
+        let mut history: Vec<&Message> = all.filter(|message| known.insert(&message.id)).collect();
+        history.sort_by_key(|message| message.ordinal);
+        history
+    }
+
+    /// Returns true if another program dropped anything from the transcript.
+    pub(crate) fn has_dropped(&self) -> bool {
+        !self.dropped.is_empty()
+    }
+
+    /// Returns true if another program dropped the message with this id from the transcript.
+    pub(crate) fn is_dropped(&self, id: &MessageId) -> bool {
+        self.get(id).is_none() && self.dropped.iter().any(|message| message.id == *id)
     }
 
     /// Forgets what a message said; it keeps its place.
@@ -147,13 +194,79 @@ impl Branch {
         }
     }
 
-    /// Forgets what was taken back, or left behind by another program.
+    /// Forgets what was taken back, or dropped by another program.
     pub(crate) fn forget_left(&mut self) {
-        self.left.clear();
+        self.rewound.clear();
+        self.dropped.clear();
+    }
+
+    /// Compares a checkpoint with the transcript. One that holds every message of it, or of the transcript before the last
+    /// checkpoint, only repeats it: resuming a session writes such a pair, the first of them nearly empty.
+    pub(crate) fn take_checkpoint(&mut self, checkpoint: &[Message]) -> CheckpointEffect {
+        let ids: HashSet<&MessageId> = checkpoint.iter().map(|message| &message.id).collect();
+        let holds = |messages: &[Message]| messages.iter().all(|message| ids.contains(&message.id));
+        if !self.messages().is_empty() && holds(self.messages()) && self.before.is_none() {
+            return CheckpointEffect::Repeats;
+        }
+        if let Some(before) = self.before.take_if(|before| holds(before.messages.as_slice())) {
+            let Before { messages, arrivals, rewrites, dropped } = *before;
+            (self.messages, self.arrivals, self.rewrites, self.dropped) =
+                (messages, arrivals, rewrites, dropped);
+            return CheckpointEffect::Restores;
+        }
+        // Of two checkpoints in a row, the transcript before the first is the one to come back to.
+        let kept = self.before.take();
+        let before = Before {
+            messages: self.messages.clone(),
+            arrivals: self.arrivals.clone(),
+            rewrites: self.rewrites.clone(),
+            dropped: self.dropped.clone(),
+        };
+        self.apply(Change::Restart);
+        self.before = kept.or_else(|| (!before.messages.as_slice().is_empty()).then(|| Box::new(before)));
+        CheckpointEffect::Replaces
+    }
+
+    /// Takes out what [`Self::take_checkpoint`] keeps for the next checkpoint, so that the messages of this one do not
+    /// count as news; [`Self::end_checkpoint`] gets it back.
+    pub(crate) fn begin_checkpoint(&mut self) -> Option<Box<Before>> {
+        self.before.take()
+    }
+
+    /// All messages of a checkpoint are in their places. Dropped ones that it says again under other ids, as the end of a
+    /// compacted transcript is, are not kept twice.
+    pub(crate) fn end_checkpoint(&mut self, before: Option<Box<Before>>) {
+        self.before = before;
+        let hashes: Vec<u64> = self.dropped.iter().map(content_hash).collect();
+        let mut end = hashes.len();
+        let mut repeated: HashSet<usize> = HashSet::new();
+        for message in self.messages.as_slice().iter().rev() {
+            let hash = content_hash(message);
+            if let Some(place) = hashes[..end].iter().rposition(|known| *known == hash) {
+                repeated.insert(place);
+                end = place;
+            }
+        }
+        let mut place = 0;
+        self.dropped.retain(|_| {
+            place += 1;
+            !repeated.contains(&(place - 1))
+        });
+    }
+
+    /// Keeps the form that a message had before a checkpoint changed it.
+    pub(crate) fn keep_former(&mut self, message: Message) {
+        self.dropped.push(message);
+    }
+
+    /// The message with this id, as it was before the checkpoint that is read now.
+    pub(crate) fn former(&self, id: &MessageId) -> Option<&Message> {
+        self.dropped.iter().rev().find(|message| message.id == *id)
     }
 
     /// Carries out a change to what was said.
     pub(crate) fn apply(&mut self, change: Change) -> Effect {
+        self.before = None;
         match change {
             Change::Put(message) => {
                 let effect = self.effect_of_put(&message.id, None);
@@ -179,13 +292,17 @@ impl Branch {
                 dropped.iter().for_each(|message| self.arrivals.forget(&message.id));
                 let ids: HashSet<&MessageId> = dropped.iter().map(|message| &message.id).collect();
                 self.rewrites.iter_mut().for_each(|rewrite| rewrite.rewind(&ids));
-                self.left.extend(dropped);
+                if let Some(first) = dropped.iter().filter_map(|message| message.ordinal).min() {
+                    let later = self.dropped.extract_if(.., |message| message.ordinal >= Some(first));
+                    self.rewound.extend(later);
+                }
+                self.rewound.extend(dropped);
                 if is_rewritten { Effect::Anew } else { Effect::Same }
             }
             Change::Restart => {
                 self.forget_wait();
                 self.arrivals.forget_all();
-                self.left.extend(self.messages.take_all());
+                self.dropped.extend(self.messages.take_all());
                 for rewrite in &mut self.rewrites {
                     if rewrite.state == RewriteState::Active {
                         rewrite.state = RewriteState::Inert;
@@ -350,6 +467,26 @@ impl Rewrite {
             masks.retain(|mask| !dropped.contains(&mask.message));
         }
     }
+}
+
+/// Returns true if two messages say the same, whatever their ids and those of their calls.
+pub(crate) fn has_same_content(one: &Message, other: &Message) -> bool {
+    content_hash(one) == content_hash(other)
+}
+
+fn content_hash(message: &Message) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (message.role == Role::User).hash(&mut hasher);
+    for part in message.parts.iter().filter(|part| !part.is_empty()) {
+        match &part.body {
+            Body::Thought(_) => {}
+            Body::Text(text) => text.hash(&mut hasher),
+            Body::Call(call) => (&call.name, call.args.to_string()).hash(&mut hasher),
+            Body::Result(result) => format!("{:?} {:?}", result.output, result.nested).hash(&mut hasher),
+            other => format!("{other:?}").hash(&mut hasher),
+        }
+    }
+    hasher.finish()
 }
 
 fn mask_visible(visible: &mut [Message], masks: &[Mask], changed: &[Message]) {

@@ -141,7 +141,7 @@ struct Writer<'a> {
     ids: HashSet<&'a MessageId>,
     /// Whether the session comes from Gemini CLI, so that its records' further fields have a place here.
     is_own: bool,
-    /// Which message answers each call: the reader takes no second one.
+    /// Which message answers each call: the reader takes no second one, and of two in one message the newer.
     answered: HashMap<CallId, MessageId>,
     clock: Clock,
 }
@@ -169,8 +169,9 @@ impl<'a> Writer<'a> {
     fn take_answers(&mut self, message: &'a Message, behind: &'a [Message]) -> Answers<'a> {
         let mut answers = Answers::default();
         let response = response_id(&message.id);
-        let mut open: Vec<&CallId> = message.calls().map(|call| &call.id).collect();
-        open.retain(|call| !self.answered.contains_key(*call));
+        let open: Vec<&CallId> = message.calls().map(|call| &call.id).collect();
+        // An id that was used before waits for a result again: some servers number the calls of each answer anew.
+        open.iter().for_each(|call| drop(self.answered.remove(*call)));
         let mut open = open.as_slice();
         let mut last = None;
         for message in behind {
@@ -220,6 +221,8 @@ impl<'a> Writer<'a> {
     fn user(&mut self, id: &MessageId, message: &Message, parts: &[Part]) -> Value {
         self.losses.at(message);
         let mut content = Vec::new();
+        let newest: HashMap<&CallId, &ToolResult> =
+            parts.iter().filter_map(Part::as_result).map(|result| (&result.call, result)).collect();
         for piece in pieces(parts, &PLAIN) {
             match piece {
                 piece @ Piece::Text { extra, reads_back, origin, .. } => {
@@ -232,7 +235,8 @@ impl<'a> Writer<'a> {
                 }
                 Piece::Other(part) => {
                     if let Some(result) = part.as_result()
-                        && self.answered.entry(result.call.clone()).or_insert_with(|| id.clone()) != id
+                        && (self.answered.entry(result.call.clone()).or_insert_with(|| id.clone()) != id
+                            || !std::ptr::eq(newest[&result.call], result))
                     {
                         self.losses.add(LossKind::SecondResult, result.call.as_str());
                         continue;

@@ -1,6 +1,7 @@
 //! Tells a session again from memory: a log that amounts to the same, for a file that lost what was in it, or for another
 //! session.
 
+use longhaul_conversation::Message;
 use longhaul_formats::{
     Compaction, CompactionReport, Entry, EntryKind, Replay, RewriteState, RuleChange, Setup, encode_state,
 };
@@ -58,18 +59,36 @@ impl Log {
             return;
         }
         let mut taken_back = None;
+        let mut current: Vec<&Message> = Vec::new();
+        let mut has_dropped = false;
         for message in replay.said() {
             match replay.message(&message.id) {
                 Some(own) if std::ptr::eq(own, message) => {
                     self.take_back(taken_back.take(), lines);
+                    self.drop_others(&current, std::mem::take(&mut has_dropped), lines);
+                    current.push(message);
                 }
                 // Another form of something that still counts.
                 Some(_) => continue,
+                None if replay.is_dropped(&message.id) => {
+                    self.take_back(taken_back.take(), lines);
+                    has_dropped = true;
+                }
                 None => drop(taken_back.get_or_insert_with(|| message.id.clone())),
             }
             self.take_message(message, lines);
         }
         self.take_back(taken_back, lines);
+        self.drop_others(&current, has_dropped, lines);
+    }
+
+    /// Leaves only these messages in the transcript, as the checkpoint of another program did.
+    fn drop_others(&mut self, current: &[&Message], has_dropped: bool, lines: &mut String) {
+        if has_dropped {
+            let records: Vec<Value> =
+                current.iter().map(|message| self.replay.encode_message(message)).collect();
+            self.take_line(&json!({"$set": {"messages": records}}), lines);
+        }
     }
 
     fn take_back(&mut self, first: Option<longhaul_conversation::MessageId>, lines: &mut String) {

@@ -146,6 +146,8 @@ struct Fold {
     head: SessionMetadata,
     messages: Vec<Told>,
     places: HashMap<Box<str>, usize>,
+    /// The first request before another program wrote the messages anew: a compaction does not rename a session.
+    first_request: Option<Box<str>>,
 }
 
 impl Fold {
@@ -198,6 +200,10 @@ impl Fold {
         self.head.updated = time(fields.last_updated).or(self.head.updated);
         self.head.summary = text(fields.summary).or(self.head.summary.take());
         if let Some(messages) = fields.messages {
+            if self.first_request.is_none() {
+                let first: Option<Box<str>> = self.words().find(|words| is_request(words)).map(Into::into);
+                self.first_request = first;
+            }
             self.messages.clear();
             self.places.clear();
             messages.into_iter().for_each(|message| self.put(message));
@@ -236,18 +242,23 @@ impl Fold {
         }
     }
 
-    fn finish(self) -> Option<SessionMetadata> {
-        let mut metadata = self.head;
+    /// The words of the user's messages, in order.
+    fn words(&self) -> impl Iterator<Item = &str> + Clone {
+        let by_user = self.messages.iter().filter(|message| message.side == Side::User);
+        by_user.filter_map(|message| message.words.as_deref()).filter(|words| !is_injected(words))
+    }
+
+    fn finish(mut self) -> Option<SessionMetadata> {
+        let mut metadata = std::mem::take(&mut self.head);
         if metadata.id.is_empty() || metadata.project_hash.is_empty() {
             return None;
         }
         metadata.message_count = self.messages.len();
-        let by_user = || self.messages.iter().filter(|message| message.side == Side::User);
-        metadata.user_message_count = by_user().count();
-        let mut words =
-            by_user().filter_map(|message| message.words.as_deref()).filter(|words| !is_injected(words));
-        let first = words.clone().find(|words| is_request(words)).or_else(|| words.next());
-        metadata.first_user_message = first.map(str::to_owned);
+        metadata.user_message_count =
+            self.messages.iter().filter(|message| message.side == Side::User).count();
+        let first = self.first_request.as_deref();
+        let first = first.or_else(|| self.words().find(|words| is_request(words)));
+        metadata.first_user_message = first.or_else(|| self.words().next()).map(str::to_owned);
         metadata.has_resumable_content = self.messages.iter().any(|message| message.is_resumable);
         Some(metadata)
     }
@@ -312,6 +323,12 @@ mod tests {
     }
 
     #[test]
+    fn a_compaction_of_another_program_does_not_rename_a_session() {
+        let checkpoint = r#"{"$set":{"messages":[{"id":"9","type":"user","content":"What happened so far."},{"id":"10","type":"gemini","content":"Got it. Thanks for the additional context!"}]}}"#;
+        check(&[ASK, CALL, checkpoint], (2, 1, true, "Fix the build"));
+    }
+
+    #[test]
     fn commands_are_no_requests() {
         let command = r#"{"id":"0","type":"user","content":"/help"}"#;
         check(&[command], (1, 1, false, "/help"));
@@ -348,7 +365,7 @@ mod tests {
     #[test]
     fn checkpoints_replace_all_messages() {
         let checkpoint = format!(r#"{{"$set":{{"messages":[{CALL}],"summary":"About"}}}}"#);
-        check(&[ASK, ASK, &checkpoint], (1, 0, true, ""));
+        check(&[ASK, ASK, &checkpoint], (1, 0, true, "Fix the build"));
         check(&[ASK, &checkpoint, ASK], (2, 1, true, "Fix the build"));
         assert_eq!(with(&[&checkpoint]).summary.as_deref(), Some("About"));
     }
