@@ -16,6 +16,9 @@ const LISTS: &[&str] = &[
     "unfinished", "done-words", "pasted-nouns", "pasted-at-once",
 ];
 
+/// The classes of words that a pattern may name, as `data/README.md` explains them.
+const CLASSES: &[&str] = &["any", "base", "verb", "ing", "ed", "plural", "number"];
+
 /// The way in which phrases of a language are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Matching {
@@ -58,9 +61,17 @@ impl Language {
                 if !LISTS.contains(&list) {
                     return problem("there is no such list");
                 }
+                if lists.insert(list, Vec::new()).is_some() {
+                    return problem("the list is there twice");
+                }
                 current = Some(list);
             } else {
                 let Some(list) = current else { return problem("a phrase stands under a [list]") };
+                if matching == Some(Matching::Words)
+                    && let Some(what) = fault_of(line)
+                {
+                    return problem(&what);
+                }
                 lists.entry(list).or_default().push(line);
             }
         }
@@ -69,6 +80,30 @@ impl Language {
         };
         Ok(Self { matching, lists })
     }
+}
+
+/// The reason why a pattern of words can never fit, if there is one.
+fn fault_of(pattern: &str) -> Option<String> {
+    for token in pattern.split(' ') {
+        let token = token.strip_prefix('^').unwrap_or(token);
+        if token == "~" {
+            continue;
+        }
+        if let Some(class) = token.strip_prefix('@') {
+            if !CLASSES.contains(&class) {
+                return Some(format!("there is no class @{class}"));
+            }
+            continue;
+        }
+        let is_letter = |letter: char| letter.is_alphanumeric() || letter == '\'';
+        if let Some(word) = token
+            .split('|')
+            .find(|word| word.is_empty() || !word.chars().all(is_letter) || word.to_lowercase() != *word)
+        {
+            return Some(format!("{word:?} is no word in small letters"));
+        }
+    }
+    None
 }
 
 /// The phrases of a list in all languages with this way of matching.
@@ -126,6 +161,16 @@ mod tests {
         check_problem(
             "matching: words\n[rules]\nnever\n[ruels]\n",
             "data/xx.txt, line 4: there is no such list",
+        );
+        check_problem("matching: words\n[rules]\nIn Nessun caso", "data/xx.txt, line 3: \"In\" is no word");
+        check_problem(
+            "matching: words\n[rules]\nsenza @verbb",
+            "data/xx.txt, line 3: there is no class @verbb",
+        );
+        check_problem("matching: words\n[rules]\ncosa: mai", "data/xx.txt, line 3: \"cosa:\" is no word");
+        check_problem(
+            "matching: words\n[rules]\nmai\n[rules]",
+            "data/xx.txt, line 4: the list is there twice",
         );
         check_problem("# a comment\nnever", "data/xx.txt, line 2: a phrase stands under a [list]");
         check_problem("matching: guess", "data/xx.txt, line 1: matching is by");

@@ -62,11 +62,22 @@ mod tests {
     #[test]
     fn every_line_names_a_provider_that_can_be_called() {
         for known in known_providers() {
-            assert!(Endpoint::parse(known.endpoint).is_ok(), "{known:?}");
+            assert!(
+                Endpoint::parse(known.endpoint).is_ok(),
+                "providers.txt, {}: ENDPOINT is {:?}",
+                known.name,
+                known.endpoint
+            );
             let is_variable = |name: &&str| {
                 name.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_')) && !name.is_empty()
             };
-            assert!(known.key_variables.iter().chain(&known.endpoint_variable).all(is_variable), "{known:?}");
+            let wrong =
+                known.key_variables.iter().chain(&known.endpoint_variable).find(|name| !is_variable(name));
+            assert_eq!(
+                wrong, None,
+                "providers.txt, {}: KEY-VARIABLES and ENDPOINT-VARIABLE are environment variables, or - for none",
+                known.name
+            );
             let same = known_providers().iter().filter(|other| other.name == known.name);
             assert_eq!(same.count(), 1, "{} is there twice", known.name);
         }
