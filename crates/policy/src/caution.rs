@@ -31,23 +31,23 @@ pub enum Caution {
 impl fmt::Display for Caution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unclear(unclear) => return write!(f, "not all that it would run can be told: {unclear}"),
-            Self::FilledArgument => "an argument is only known when the line runs",
-            Self::Redirection => "the command writes to a file, which its rule does not allow",
+            Self::Unclear(unclear) => return write!(f, "cannot tell everything it would run: {unclear}"),
+            Self::FilledArgument => "an argument is known only at run time",
+            Self::Redirection => "the command writes to a file, and its rule does not allow redirection",
             Self::WritingOption(option) => {
-                return write!(f, "{option} writes to a file, which its rule does not allow");
+                return write!(f, "{option} writes to a file, and its rule does not allow that");
             }
             Self::RunningOption(option) => {
-                return write!(f, "{option} can run another program, which no rule allows");
+                return write!(f, "{option} can run another program, and no rule allows that");
             }
-            Self::Mentioned => "the program can run others, and its arguments name one that a rule is about",
+            Self::Mentioned => "the program can run others, and its arguments name one that a rule covers",
             Self::GitWithoutTrust => {
-                "git runs what the folder's own configuration says, and the folder is not trusted"
+                "git runs what the folder's configuration says, and the folder is not trusted"
             }
             Self::ProtectedFile => {
-                "it changes a file that grants rights, and only a person at a terminal can allow that"
+                "it changes a protected file, and only a person at a terminal can approve that"
             }
-            Self::NobodyToAsk => "the user would have to be asked, and nobody is there to answer",
+            Self::NobodyToAsk => "it needs approval, and there is no terminal to ask on",
         })
     }
 }

@@ -74,7 +74,7 @@ pub fn load_policies(places: &PolicyPlaces) -> LoadedPolicies {
     let has_system = places.system.as_deref().is_some_and(|place| loaded.read_system(place));
     for place in &places.admin {
         if has_system {
-            let reason = "it does not count, because the system's policies do".to_owned();
+            let reason = "ignored: the system policies take its place".to_owned();
             loaded.report(place, ProblemEffect::FileSkipped, reason);
         } else {
             loaded.read(place, RuleTier::Admin);
@@ -114,7 +114,7 @@ impl LoadedPolicies {
             insecurity(&metadata).map(|reason| (path.to_path_buf(), reason))
         });
         if let Some((path, reason)) = reason {
-            self.report(&path, ProblemEffect::FileSkipped, format!("it does not count, because {reason}"));
+            self.report(&path, ProblemEffect::FileSkipped, format!("ignored: {reason}"));
             return false;
         }
         for path in &files {
@@ -144,7 +144,11 @@ impl LoadedPolicies {
         let text = match read_bounded(path) {
             Ok(text) => text,
             Err(error) => {
-                return self.report(path, ProblemEffect::FileSkipped, format!("could not read it: {error}"));
+                return self.report(
+                    path,
+                    ProblemEffect::FileSkipped,
+                    format!("could not read the file: {error}"),
+                );
             }
         };
         let (rules, problems) = parse_rules(&text, path, tier);
@@ -167,10 +171,10 @@ fn read_bounded(path: &Path) -> io::Result<String> {
     let metadata = fs::metadata(path)?;
     // A pipe would keep us waiting.
     if !metadata.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     if metadata.len() > MAX_FILE {
-        return Err(io::Error::other("it is larger than a megabyte"));
+        return Err(io::Error::other("larger than 1 MB"));
     }
     fs::read_to_string(path)
 }
@@ -178,9 +182,9 @@ fn read_bounded(path: &Path) -> io::Result<String> {
 /// The reason why an extension must not have this rule: it would decide for the user.
 fn excess(rule: &Rule) -> Option<&'static str> {
     if rule.verdict == Verdict::Allow {
-        Some("an extension cannot allow anything")
+        Some("extensions cannot allow calls")
     } else if rule.modes.contains(&ApprovalMode::Yolo) {
-        Some("an extension has no say in the mode yolo")
+        Some("extensions cannot add rules for yolo mode")
     } else {
         None
     }
@@ -201,9 +205,9 @@ fn insecurity(_metadata: &fs::Metadata) -> Option<&'static str> {
 #[cfg_attr(not(unix), allow(dead_code, reason = "owners and modes are a matter of Unix"))]
 fn insecure_mode(owner: u32, mode: u32) -> Option<&'static str> {
     if owner != 0 {
-        Some("it does not belong to root")
+        Some("not owned by root")
     } else if mode & 0o022 != 0 {
-        Some("others than its owner may write it")
+        Some("writable by group or others")
     } else {
         None
     }

@@ -115,16 +115,15 @@ impl File<'_> {
                     self.report(
                         Some(value.span().start),
                         ProblemEffect::FileSkipped,
-                        "rules are written as [[rule]]",
+                        "write rules as [[rule]]",
                     );
                 }
                 ("safety_checker", _) => {
-                    let reason =
-                        "safety checkers are not supported; rules of decision ask_user can do without them";
+                    let reason = "safety checkers are not supported; use rules with decision = \"ask_user\"";
                     self.report(Some(key.span().start), ProblemEffect::Warning, reason);
                 }
                 (other, _) => {
-                    let reason = format!("{other:?} is unknown; rules are written as [[rule]]");
+                    let reason = format!("unknown key {other:?}; write rules as [[rule]]");
                     self.report(Some(key.span().start), ProblemEffect::Warning, reason);
                 }
             }
@@ -175,7 +174,11 @@ impl File<'_> {
             }
             let nearest = nearest(name, FIELDS.iter().map(|(field, _)| *field));
             let hint = nearest.map(|nearest| format!("; did you mean {nearest:?}?")).unwrap_or_default();
-            self.report(Some(key.span().start), ProblemEffect::Warning, format!("{name:?} is unknown{hint}"));
+            self.report(
+                Some(key.span().start),
+                ProblemEffect::Warning,
+                format!("unknown field {name:?}{hint}"),
+            );
         }
     }
 }
@@ -245,7 +248,7 @@ impl<'a> FieldReader<'a, '_, '_> {
 
     fn tools(&mut self) -> Vec<ToolPattern> {
         if self.get("toolName").is_none() {
-            self.wrong_form("toolName", "be given (\"*\" stands for every tool)");
+            self.wrong_form("toolName", "be set (\"*\" matches every tool)");
         }
         let mut tools = Vec::new();
         for (name, at) in self.texts("toolName") {
@@ -254,7 +257,7 @@ impl<'a> FieldReader<'a, '_, '_> {
                 None => self.wrong_form("toolName", "not be empty"),
             }
             if let Some(nearest) = slip(name).filter(|_| self.get("mcpName").is_none()) {
-                let reason = format!("there is no tool {name:?}; did you mean {nearest:?}?");
+                let reason = format!("unknown tool {name:?}; did you mean {nearest:?}?");
                 self.file.report(Some(at), ProblemEffect::Warning, reason);
             }
         }
@@ -276,7 +279,7 @@ impl<'a> FieldReader<'a, '_, '_> {
         };
         let priority = priority.filter(|priority| *priority <= MAX_PRIORITY);
         if priority.is_none() {
-            self.wrong_form("priority", "be a whole number from 0 to 999");
+            self.wrong_form("priority", "be an integer from 0 to 999");
         }
         priority
     }
@@ -307,13 +310,13 @@ impl<'a> FieldReader<'a, '_, '_> {
             .filter(|field| self.get(field).is_some())
             .collect();
         if let [first, second, ..] = given.as_slice() {
-            self.senseless(second, &format!("it cannot stand beside {first}"));
+            self.senseless(second, &format!("cannot be combined with {first}"));
             return Condition::Always;
         }
         let Some(field) = given.first().copied() else { return Condition::Always };
         let is_shell = |tool: &ToolPattern| *tool == ToolPattern::Named(SHELL_TOOL.to_owned());
         if field != "argsPattern" && !tools.iter().all(is_shell) {
-            self.senseless(field, &format!("it goes only with toolName = {SHELL_TOOL:?}"));
+            self.senseless(field, &format!("requires toolName = {SHELL_TOOL:?}"));
         }
         let condition = match field {
             "argsPattern" => self.text(field).map(compile).map(|pattern| pattern.map(Condition::Arguments)),

@@ -27,7 +27,7 @@ pub enum ProblemEffect {
     Warning,
 }
 
-/// `rules.toml:3: "decison" is unknown (the rule is skipped)`
+/// `rules.toml:3: unknown field "decison" (rule skipped)`
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
@@ -36,8 +36,8 @@ impl fmt::Display for Problem {
         }
         write!(f, ": {}", self.reason)?;
         match self.effect {
-            ProblemEffect::FileSkipped => f.write_str(" (the file is skipped)"),
-            ProblemEffect::RuleSkipped => f.write_str(" (the rule is skipped)"),
+            ProblemEffect::FileSkipped => f.write_str(" (file skipped)"),
+            ProblemEffect::RuleSkipped => f.write_str(" (rule skipped)"),
             ProblemEffect::Warning => Ok(()),
         }
     }

@@ -305,9 +305,9 @@ impl fmt::Display for RuleSource {
             Self::BuiltIn => f.write_str("built in"),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Setting(name) => f.write_str(name),
-            Self::Answer => f.write_str("your answer in this session"),
+            Self::Answer => f.write_str("your approval in this session"),
             Self::Saved { reach, path, line } => {
-                write!(f, "your answer {}, {}:{line}", reach, path.display())
+                write!(f, "your approval {}, {}:{line}", reach, path.display())
             }
         }
     }

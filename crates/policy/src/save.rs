@@ -62,7 +62,7 @@ impl AlwaysAllow {
             text: text.to_owned(),
             reason: reason.to_owned(),
         };
-        let tools = ToolPattern::parse(&self.tool).ok_or_else(|| no_rule(&self.tool, "it names no tool"))?;
+        let tools = ToolPattern::parse(&self.tool).ok_or_else(|| no_rule(&self.tool, "not a tool name"))?;
         let mut rule = Rule::new(tools, Verdict::Allow, reach.priority(), RuleSource::Answer);
         rule.server = self.server.clone().map(ServerPattern::Named);
         rule.modes = SAVED_MODES.to_vec();
@@ -74,7 +74,7 @@ impl AlwaysAllow {
                 Condition::Prefixes(prefixes.iter().map(parse).collect::<Result<_, _>>()?)
             }
             AllowedCalls::Commands(_) => {
-                return Err(no_rule(&self.tool, "it runs no commands, or none is named"));
+                return Err(no_rule(&self.tool, "not the shell tool, or no command given"));
             }
             AllowedCalls::Arguments(pattern) => {
                 Condition::Arguments(compile(pattern).map_err(|reason| no_rule(pattern, &reason))?)
@@ -85,7 +85,7 @@ impl AlwaysAllow {
 
     /// The calls in words, as [`Rule::describe`] has them.
     pub fn describe(&self) -> String {
-        self.to_rule().map_or_else(|_| format!("calls of {}", self.tool), |rule| rule.describe())
+        self.to_rule().map_or_else(|_| format!("calls to {}", self.tool), |rule| rule.describe())
     }
 
     fn to_table(&self) -> Table {
@@ -122,7 +122,7 @@ pub fn save_always_allow(
     patience: Patience,
 ) -> Result<Rule, PolicyError> {
     let described = choice.rule_for(reach)?.describe();
-    let _lock = Lock::beside(path, "saving what is always allowed", patience)?;
+    let _lock = Lock::beside(path, "saving an approval", patience)?;
     let mut text = read(path)?;
     saved_rules(&text, path, reach)?;
     let added = choice.to_table();
@@ -154,7 +154,7 @@ pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyErro
     if !path.exists() {
         return Ok(0);
     }
-    let _lock = Lock::beside(path, "revoking what is always allowed", patience)?;
+    let _lock = Lock::beside(path, "revoking an approval", patience)?;
     let text = read(path)?;
     let before = saved_rules(&text, path, reach)?;
     let is_meant = |rule: &Rule| rule.describe() == described;
@@ -172,7 +172,7 @@ pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyErro
     let is_sound = is_sound && tables(&after).len() + count == tables(&text).len();
     if !is_sound || count != lines.len() {
         let line = lines.first().copied().unwrap_or(1);
-        let reason = "the rule is not written as [[rule]]; take it out by hand".to_owned();
+        let reason = "the rule is not written as [[rule]]; remove it by hand".to_owned();
         return Err(PolicyError::Broken { path: path.clone(), line, reason });
     }
     write_private_atomically(path, after.as_bytes())?;

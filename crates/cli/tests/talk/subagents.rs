@@ -35,7 +35,10 @@ fn a_task_is_done_elsewhere_and_only_its_result_is_read() {
     assert!(output.status.success(), "{said}");
     assert_eq!(answered(&sandbox)[0]["output"], "The port is 48213.");
     assert!(said.contains("note: scout: read_file: "), "{said}");
-    assert!(said.contains("note: scout: write_file was not run: Nobody is there to allow this."), "{said}");
+    assert!(
+        said.contains("note: scout: write_file was not run: Not approved: running without a terminal."),
+        "{said}"
+    );
     assert!(!sandbox.path("work/other.txt").exists());
 
     let inside: Vec<&Value> = lines.iter().filter(|line| line["type"] == "subagent").collect();
