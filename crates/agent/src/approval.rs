@@ -76,7 +76,9 @@ pub(crate) struct DenyAll;
 
 impl Approver for DenyAll {
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Approval> {
-        Box::pin(async { Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) } })
+        Box::pin(async {
+            Approval::Denied { reason: Some("Not approved: running without a terminal.".to_string()) }
+        })
     }
 
     fn answer<'a>(&'a self, _: &'a UserQuestion) -> BoxFuture<'a, Option<String>> {

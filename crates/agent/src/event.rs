@@ -146,8 +146,8 @@ impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(path) => write!(f, "{}", path.display()),
-            Self::Skill(name) => write!(f, "the skill {name}"),
-            Self::Plan(file) => write!(f, "the plan {file}"),
+            Self::Skill(name) => write!(f, "skill {name}"),
+            Self::Plan(file) => write!(f, "plan {file}"),
         }
     }
 }
@@ -251,14 +251,16 @@ impl Overflow {
         let parts = [
             (
                 tools,
-                "the tools",
-                "fewer of them are declared with \"tools.core\" or \"tools.exclude\" in settings.json",
+                "the tools take",
+                "declare fewer with \"tools.core\" or \"tools.exclude\" in settings.json",
             ),
-            (system, "the system prompt", "GEMINI_SYSTEM_MD names a shorter one"),
-            (memory, "memory files", "`longhaul memory list` shows which they are"),
+            (system, "the system prompt takes", "set GEMINI_SYSTEM_MD to a shorter one"),
+            (memory, "memory files take", "run `longhaul memory list` to see them"),
         ];
         let (size, part, remedy) = parts.into_iter().max_by_key(|(size, ..)| *size)?;
         let size = grouped(size.0);
-        Some(format!("use a model with a larger window; most of it goes to {part}, {size} tokens: {remedy}"))
+        Some(format!(
+            "use a model with a larger context window; {part} most of this one ({size} tokens): {remedy}"
+        ))
     }
 }

@@ -277,12 +277,12 @@ fn find_model(definition: &SubagentDefinition, deps: &AgentDeps<'_>) -> Option<M
     let SubagentModel::Named(name) = &definition.model else { return None };
     let found = match deps.models {
         Some(models) => models.find(name).map(|named| named.profile),
-        None => Err("no other model can be reached".to_string()),
+        None => Err("no other models are available".to_string()),
     };
     found
         .map_err(|reason| {
             deps.warn(format!(
-                "the sub-agent {:?} asks the model of the conversation instead of {name:?}: {reason}",
+                "sub-agent {:?} uses the conversation's model instead of {name:?}: {reason}",
                 definition.name.as_str()
             ));
         })
@@ -404,7 +404,7 @@ fn answer_of(
     let statistics = session.statistics();
     let (requests, tools) =
         (statistics.requests, statistics.tools.values().map(|tool| tool.calls).sum::<u32>());
-    let line = ToolDisplay::Line(format!("{name}: {requests} requests, {tools} tool calls"));
+    let line = ToolDisplay::Line(format!("{name}: {requests} model requests, {tools} tool calls"));
     if let Some(result) = result {
         return ToolAnswer::succeeded(result).shown(line);
     }

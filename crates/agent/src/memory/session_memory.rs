@@ -331,7 +331,7 @@ impl SessionMemory {
         let notices = self.memory.notices.iter().map(ToString::to_string);
         let left_out = self.left_out.iter().map(|file| {
             format!(
-                "{} is too large for memory: {} of {} tokens are read",
+                "{} is too large: loaded {} of {} tokens",
                 self.name(&file.path),
                 file.kept.0,
                 file.tokens.0

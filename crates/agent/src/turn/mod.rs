@@ -421,8 +421,8 @@ fn find_owed(messages: &[Message]) -> Option<Owed> {
 
 fn describe_loop(found: &Loop) -> String {
     match found {
-        Loop::Calls { tools } if tools.len() == 1 => format!("the same call of {} over and over", tools[0]),
-        Loop::Calls { tools } => format!("the same round of calls over and over: {}", tools.join(", ")),
-        Loop::Words { text } => format!("the same words over and over: {:?}", text.trim()),
+        Loop::Calls { tools } if tools.len() == 1 => format!("repeated calls to {}", tools[0]),
+        Loop::Calls { tools } => format!("a repeated round of calls: {}", tools.join(", ")),
+        Loop::Words { text } => format!("repeated text: {:?}", text.trim()),
     }
 }

@@ -144,12 +144,12 @@ pub(super) async fn ask_approval(
     cancel: &CancellationToken,
 ) -> Approval {
     if !session.settings.permissions.situation.is_interactive {
-        return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
+        return Approval::Denied { reason: Some("Not approved: running without a terminal.".to_string()) };
     }
     let ToolCall { name, args, .. } = &request.call;
     let notification = HookEvent::Notification {
         notification_type: "ToolPermission".to_string(),
-        message: format!("{name} needs permission to run"),
+        message: format!("{name} needs approval to run"),
         details: json!({"tool_name": name, "tool_input": args}),
     };
     session.run_hooks(notification, deps, cancel).await;
@@ -172,7 +172,7 @@ fn allow_always(session: &mut AgentSession, always: &AlwaysAllow, reach: Reach, 
         None => always.to_rule(),
     };
     let rule = saved.or_else(|error| {
-        deps.warn(format!("it is allowed in this session only: {error}"));
+        deps.warn(format!("approved for this session only: {error}"));
         always.to_rule()
     });
     match rule {
@@ -261,7 +261,7 @@ impl Permission {
     ) -> (Option<String>, Option<AlwaysOffer>) {
         let always = always.filter(|_| self.offers_always);
         let Some(file) = &self.protected else { return (asked, always) };
-        let reason = format!("it changes {file}, a file that grants rights");
+        let reason = format!("it changes {file}, a protected file");
         let reason = asked.map_or_else(|| reason.clone(), |asked| format!("{asked}; {reason}"));
         // An answer for good would lift nothing.
         (Some(reason), None)

@@ -322,7 +322,7 @@ impl AgentSession {
     ) {
         self.statistics.add(statistics);
         if let Err(error) = self.conversation.add_spend(spend, (deps.now)()) {
-            deps.warn(format!("could not record what a sub-agent's compactions cost: {error}"));
+            deps.warn(format!("could not save the cost of a sub-agent's compactions: {error}"));
         }
         granted.into_iter().for_each(|rule| self.grant(rule));
     }

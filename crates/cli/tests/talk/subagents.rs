@@ -116,9 +116,12 @@ fn definitions_are_listed_with_what_is_wrong() {
     assert_eq!(names(&listed), ["explorer user", "generalist built_in", "scout project"]);
     assert_eq!(listed["notes"].as_array().map(Vec::len), Some(1), "{listed}");
     let told = text(&sandbox.run(&["agents", "list"]).stdout);
-    assert!(told.contains("broken.md:1: its front matter has no second line"), "{told}");
+    assert!(told.contains("broken.md:1: the front matter has no closing"), "{told}");
     assert!(told.contains("no-such-model") && told.contains("30 steps, 10 minutes"), "{told}");
 
     let said = text(&sandbox.say(&["-p", "hi"]).stderr);
-    assert!(said.contains("broken.md:1: ") && said.contains("there is no such tool"), "{said}");
+    assert!(
+        said.contains("broken.md:1: ") && said.contains("lists an unknown tool: \"telepathy\""),
+        "{said}"
+    );
 }
