@@ -26,7 +26,7 @@ pub struct ApprovalRequest {
     pub preview: Preview,
     /// The reason to ask, where there is more to say than that it changes something.
     pub reason: Option<String>,
-    /// The "always" that the user may choose, if there is a safe rule for it that would count.
+    /// The "always" that the user may choose, if a safe rule for it would take effect.
     pub always: Option<AlwaysOffer>,
 }
 
@@ -44,7 +44,7 @@ pub struct AlwaysOffer {
 pub enum Approval {
     /// Yes, this once.
     Once,
-    /// From now on without asking, for calls like this one, as far as this.
+    /// Always, for calls like this one, within this reach.
     Always(Reach),
     /// With these arguments instead.
     Edited(Value),

@@ -13,7 +13,7 @@ use longhaul_tools::{Preview, ToolDisplay};
 /// One thing that happens during a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The model is asked for the n-th time in this turn.
+    /// The n-th model call of this turn begins.
     StepBegan {
         /// The number of the step, from 1.
         step: u32,
@@ -22,7 +22,7 @@ pub enum Event {
     Routed {
         /// The name under which sessions record it.
         model: String,
-        /// The reason, as far as one was given.
+        /// The reason, if one was given.
         reason: String,
     },
     /// A piece of the answer.
@@ -31,7 +31,7 @@ pub enum Event {
     ThoughtDelta(String),
     /// The model calls a tool, which runs from now on.
     ToolBegan {
-        /// The call, with the arguments that count.
+        /// The call, with its effective arguments.
         call: ToolCall,
         /// A preview of the call.
         preview: Preview,
@@ -67,7 +67,7 @@ pub enum Event {
     },
     /// Tokens of the answer, as the provider reported them.
     Usage(Usage),
-    /// The consumption of a call to a model: every request that was sent for it counts, whatever became of it.
+    /// The consumption of a model call, including every request that was sent for it, whatever its outcome.
     Spent {
         /// The purpose of the call.
         on: Spending,

@@ -7,11 +7,11 @@ use longhaul_shell::Unclear;
 /// The reason why a decision is stricter than its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caution {
-    /// Not all that the command line would run can be told.
+    /// It is not certain what the command line would run.
     Unclear(Unclear),
-    /// An argument that decides about the rule is only known when the line runs.
+    /// An argument that the rule depends on is known only at run time.
     FilledArgument,
-    /// The command writes to a file, and its rule does not say that it may.
+    /// The command writes to a file, and its rule does not allow redirection.
     Redirection,
     /// This option writes to a file, and the rule does not name it.
     WritingOption(&'static str),
@@ -21,10 +21,10 @@ pub enum Caution {
     Mentioned,
     /// A folder that is not trusted can make git run anything.
     GitWithoutTrust,
-    /// A file that grants rights would be changed.
+    /// A protected file would be changed.
     ProtectedFile,
-    /// The user would have to be asked, and there is none.
-    NobodyToAsk,
+    /// The call needs approval, and there is no terminal to ask on.
+    NoTerminal,
 }
 
 /// The reason as a part of a sentence.
@@ -47,7 +47,7 @@ impl fmt::Display for Caution {
             Self::ProtectedFile => {
                 "it changes a protected file, and only a person at a terminal can approve that"
             }
-            Self::NobodyToAsk => "it needs approval, and there is no terminal to ask on",
+            Self::NoTerminal => "it needs approval, and there is no terminal to ask on",
         })
     }
 }

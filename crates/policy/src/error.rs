@@ -9,13 +9,13 @@ use crate::ApprovalMode;
 /// An error of a policy file or a rule.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// The mode is for trusted folders. The user trusts the folder or takes another mode.
+    /// The mode requires a trusted folder. The user trusts the folder or chooses another mode.
     #[error("approval mode {mode} requires a trusted folder")]
     NeedsTrust {
-        /// The mode that was asked for.
+        /// The requested mode.
         mode: ApprovalMode,
     },
-    /// A setting or an argument about tools says nothing that a rule can be made of. The user mends it.
+    /// A setting or argument about tools is not a valid rule. The user corrects it.
     #[error("invalid policy rule {text:?}: {reason}")]
     NoRule {
         /// The text as it was given.
@@ -23,7 +23,7 @@ pub enum PolicyError {
         /// The fault.
         reason: String,
     },
-    /// The file of saved choices has mistakes, and a change would not take effect. The user mends it; it is left as it is.
+    /// The file of saved approvals is invalid and left unchanged. The user corrects it.
     #[error("could not update {}: line {line}: {reason}", path.display())]
     Broken {
         /// The file.
@@ -33,7 +33,7 @@ pub enum PolicyError {
         /// The fault.
         reason: String,
     },
-    /// No saved choice is meant. The user looks at the list.
+    /// No saved approval matches. The user looks at the list.
     #[error("no saved approval matches {given:?}: {}", counted(*count))]
     UnknownSaved {
         /// The number or words that were given.
@@ -41,7 +41,7 @@ pub enum PolicyError {
         /// The number of them.
         count: usize,
     },
-    /// Several saved choices are meant. The user takes one of the numbers.
+    /// Several saved approvals match. The user chooses one of the numbers.
     #[error("{given:?} matches several saved approvals: {}", listed(numbers))]
     AmbiguousSaved {
         /// The words that were given.
@@ -49,7 +49,7 @@ pub enum PolicyError {
         /// The numbers of those that have the words, from 1.
         numbers: Vec<usize>,
     },
-    /// A choice could not be saved. It still counts for the rest of the session.
+    /// An approval could not be saved. It still applies for the rest of the session.
     #[error("could not update saved approvals")]
     NotSaved(#[from] WorkspaceError),
 }

@@ -24,16 +24,16 @@ pub struct PartExplanation<'a> {
     pub command: Option<String>,
     /// The ruling about it alone.
     pub ruling: Ruling<'a>,
-    /// The other rules about this tool, heaviest first.
+    /// The other rules for this tool, highest priority first.
     pub others: Vec<(&'a Rule, Lost)>,
 }
 
 /// The reason why a rule about the tool did not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// It matches, but another one weighs more.
+    /// It matches, but another rule wins.
     Outweighed,
-    /// It matches, but it is an "always" of the user's, and a rule denies the call.
+    /// It matches, but it is a saved approval, and a rule denies the call.
     Denied,
     /// It does not match.
     NotMatching(Mismatch),

@@ -16,20 +16,20 @@ const DEFAULTS: &str = include_str!("default.toml");
 /// The largest policy file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The policies of each tier: files, or folders whose `.toml` files count in the order of their names.
+/// The policies of each tier: files, or folders whose `.toml` files are read in the order of their names.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyPlaces {
-    /// Those of active extensions.
+    /// The policies of active extensions.
     pub extensions: Vec<PathBuf>,
-    /// That of the workspace. The program gives it only if the workspace is trusted.
+    /// The workspace's policies, given only if the workspace is trusted.
     pub workspace: Option<PathBuf>,
     /// The user's, or those that `--policy` names instead.
     pub user: Vec<PathBuf>,
-    /// The folder of whoever administers the machine, see [`longhaul_workspace::system_folder`].
+    /// The administrator's folder, see [`longhaul_workspace::system_folder`].
     pub system: Option<PathBuf>,
-    /// Those that `--admin-policy` names, which count only if the system folder has none.
+    /// The files of `--admin-policy`, used only if the system folder has no policies.
     pub admin: Vec<PathBuf>,
-    /// The rules that the user saved. Such a file may be in a folder of `user`: it counts once.
+    /// The saved approvals. Such a file may be in a folder of `user`: it is read once.
     pub saved: SavedFiles,
 }
 
@@ -83,7 +83,7 @@ pub fn load_policies(places: &PolicyPlaces) -> LoadedPolicies {
     loaded
 }
 
-/// Reads the files of what the user always allows. What else somebody wrote into them counts as it would elsewhere.
+/// Reads the files of saved approvals. Other rules in them work as anywhere else.
 pub fn load_saved(files: &SavedFiles) -> LoadedPolicies {
     let mut loaded = LoadedPolicies::default();
     for (reach, path) in files.iter().filter(|(_, path)| path.exists()) {

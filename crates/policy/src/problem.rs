@@ -3,20 +3,20 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something wrong with a policy file. None is fatal: what is wrong costs itself, or its file at most.
+/// A problem in a policy file. None is fatal: at most the file is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file or folder.
     pub path: PathBuf,
     /// The line, from 1, where one is to blame.
     pub line: Option<usize>,
-    /// The part that does not count because of it.
+    /// The part that is skipped because of it.
     pub effect: ProblemEffect,
     /// The fault.
     pub reason: String,
 }
 
-/// The part that does not count because of a problem.
+/// The part that is skipped because of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemEffect {
     /// The whole file, or folder.

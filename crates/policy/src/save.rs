@@ -1,4 +1,4 @@
-//! Keeps the user's "always allow" for later sessions, and takes it back.
+//! Saves and revokes approvals ("always allow").
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::rule::{
 };
 use crate::{ApprovalMode, PolicyError, ProblemEffect, Reach};
 
-/// The modes in which a choice counts. A plan stays a plan.
+/// The modes in which a saved approval applies: all but plan.
 pub(crate) const SAVED_MODES: [ApprovalMode; 3] =
     [ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
 
@@ -29,18 +29,18 @@ pub struct AlwaysAllow {
     pub tool: String,
     /// The MCP server that it is of.
     pub server: Option<String>,
-    /// Which of its calls.
+    /// The calls of the tool.
     pub calls: AllowedCalls,
 }
 
-/// Which calls of a tool the user always allows.
+/// The calls of a tool that the user always allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowedCalls {
     /// All of them.
     All,
     /// Commands that begin with one of these, see [`crate::suggest_prefixes`].
     Commands(Vec<String>),
-    /// Those whose arguments match this expression, see [`crate::stable_json`].
+    /// Calls whose arguments match this expression, see [`crate::stable_json`].
     Arguments(String),
 }
 
@@ -53,7 +53,7 @@ impl AlwaysAllow {
         self.rule_for(Reach::Session)
     }
 
-    /// The rule of this reach, as it counts once it is saved.
+    /// The rule of this reach, as it applies once saved.
     ///
     /// # Errors
     /// [`PolicyError::NoRule`] if prefixes or expression are none.
@@ -179,8 +179,7 @@ pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyErro
     Ok(count)
 }
 
-/// Marks what the user allowed in a file of saved choices as such. Anything else in it counts as if it were written
-/// elsewhere.
+/// Marks the allow rules of a file as saved approvals. Other rules in it work as anywhere else.
 pub(crate) fn mark_saved(rules: &mut [Rule], reach: Reach) {
     for rule in rules.iter_mut().filter(|rule| rule.verdict == Verdict::Allow) {
         if let RuleSource::File { path, line } = &rule.source {

@@ -98,7 +98,7 @@ fn without_a_rule_the_mode_decides() {
     check(&policy, &call, in_mode(ApprovalMode::Yolo), "allow");
     check(&policy, &call, in_mode(ApprovalMode::Plan), "ask");
     assert!(policy.decide(&call, ALONE).rule.is_none());
-    assert_eq!(policy.decide(&call, ALONE).caution, Some(Caution::NobodyToAsk));
+    assert_eq!(policy.decide(&call, ALONE).caution, Some(Caution::NoTerminal));
 }
 
 #[test]

@@ -39,19 +39,19 @@ pub enum Unclear {
     Depth,
     /// A command that changes how the shell reads what follows: `alias`, `shopt`, `set -k`.
     ShellOption,
-    /// The program's name is only known when the line runs: `$x`, `r[m]`, `{rm,-r}`.
+    /// The program's name is known only at run time: `$x`, `r[m]`, `{rm,-r}`.
     Program,
-    /// A script that is put together when the line runs: `sh -c "$x"`, `eval $x`.
+    /// A script that is built at run time: `sh -c "$x"`, `eval $x`.
     Argument,
     /// A shell that runs its input.
     Input,
     /// An option of a wrapper that is not known, so that the command behind it cannot be told.
     Option,
-    /// A script in a language that is not read here.
+    /// A script in a language that is not analysed.
     Code,
 }
 
-/// A clause that can stand behind "because".
+/// A clause that can follow "because".
 impl fmt::Display for Unclear {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! Requests and answers in the form in which hooks know them: words only, whoever the provider is.
+//! Requests and answers in the form in which hooks know them: text only, the same for every provider.
 //!
 //! Changes of hooks are put back into the real request, in which calls, results and media stay as they are. A change that
 //! would leave a broken request behind is refused as a whole.

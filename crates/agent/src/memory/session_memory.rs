@@ -91,7 +91,7 @@ impl SessionMemory {
         &self.left_out
     }
 
-    /// Every file that counts now, those that tools brought in last.
+    /// Every active file, those loaded by tools last.
     pub fn files(&self) -> impl Iterator<Item = &MemoryFile> {
         self.memory.files.iter().chain(self.jit.files())
     }

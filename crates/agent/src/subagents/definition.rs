@@ -74,7 +74,7 @@ pub enum SubagentTools {
 /// The model that a sub-agent asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubagentModel {
-    /// That of the agent that starts it.
+    /// The model of the agent that starts it.
     Inherited,
     /// The one of this name.
     Named(String),
@@ -138,7 +138,7 @@ impl fmt::Display for DefinitionProblem {
     }
 }
 
-/// Reads a definition from the text of its file. What is wrong with a line costs that line; without a name, a
+/// Reads a definition from the text of its file. An invalid line is skipped; without a name, a
 /// description and a prompt there is no definition.
 pub(crate) fn parse_definition(
     text: &str,

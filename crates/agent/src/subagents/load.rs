@@ -38,8 +38,8 @@ const MOST_FILES: usize = 200;
 /// Makes the source of a definition in this file.
 type SourceOf = fn(PathBuf) -> SubagentSource;
 
-/// Loads every definition. A project's outweigh the user's, and those outweigh what comes with Longhaul. A file that is
-/// wrong is a problem and nothing more.
+/// Loads every definition. Project definitions override the user's, and those override the built-in ones. An invalid file
+/// is skipped and reported.
 pub fn load_subagents(places: &SubagentPlaces) -> LoadedSubagents {
     let mut loaded = LoadedSubagents::default();
     let mut known: BTreeMap<SubagentName, SubagentDefinition> =

@@ -25,7 +25,7 @@ impl Subagents {
     /// No sub-agents.
     pub(crate) const NONE: &'static Self = &Self(Vec::new());
 
-    /// A list of these; of two with one name, the later one counts.
+    /// A list of these; of two with the same name, the later one wins.
     pub fn new(definitions: impl IntoIterator<Item = SubagentDefinition>) -> Self {
         let mut known: Vec<SubagentDefinition> = Vec::new();
         for definition in definitions {

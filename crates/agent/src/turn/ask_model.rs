@@ -65,9 +65,9 @@ enum HookedRequest {
 enum HookedAnswer {
     /// Counts.
     Accepted(Message),
-    /// Counts as far as its words go, and the turn ends.
+    /// Its text is kept, and the turn ends.
     Stopped(Message, String),
-    /// Does not count, and the turn ends.
+    /// It is discarded, and the turn ends.
     Withheld(String),
 }
 

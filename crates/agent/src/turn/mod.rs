@@ -102,7 +102,7 @@ pub(crate) async fn run_turn(
     finish_turn(session, turn, end, deps)
 }
 
-/// Records what waits, and goes on with the turn that ended because it could not be recorded; `None` where no answer is
+/// Records what is pending, and continues the turn that ended because it could not be recorded; `None` where no answer is
 /// owed.
 pub(crate) async fn resume_turn(
     session: &mut AgentSession,
@@ -123,7 +123,7 @@ pub(crate) async fn resume_turn(
     finish_turn(session, turn, end, deps).map(Some)
 }
 
-/// Finds the tools that the model is told of from now on.
+/// Finds the tools to declare to the model from now on.
 pub(crate) fn declare_tools(session: &AgentSession, turn: &mut TurnState, deps: &AgentDeps<'_>) {
     turn.tools = DeclaredTools::declare(session, deps);
 }

@@ -33,7 +33,7 @@ pub(super) enum PreparedCall<'h> {
 pub(super) struct ReadyCall<'h> {
     /// As the model made it.
     pub(super) call: ToolCall,
-    /// The arguments that count.
+    /// The effective arguments.
     pub(super) args: Value,
     pub(super) target: ToolTarget<'h>,
     pub(super) preview: Preview,
@@ -181,8 +181,8 @@ fn allow_always(session: &mut AgentSession, always: &AlwaysAllow, reach: Reach, 
     }
 }
 
-/// The "always" that the user may choose for a call, and where it would count: a rule of the user's own may weigh more than
-/// an answer.
+/// The "always" that the user may choose for a call, with the scopes in which it would take effect: a rule of the user's
+/// own may outrank an approval.
 pub(super) fn offer_always(permissions: &Permissions, tool: &str, args: &Value) -> Option<AlwaysOffer> {
     let allow = always_for(tool, args)?;
     let Permissions { policy, situation, saved, subagent, .. } = permissions;
@@ -224,7 +224,7 @@ pub(super) fn decide(
     };
     let ruling = decide(target.policy_name(tool));
     if target.policy_name(tool) != tool {
-        // Under its own name, too, what somebody forbids or wants to be asked about counts.
+        // Deny and ask rules for its own name apply too.
         let own = decide(tool);
         let stated = own.rule.filter(|rule| rule.priority.tier() > RuleTier::Default);
         let is_stricter = match stated.map(|rule| rule.verdict) {
@@ -237,7 +237,7 @@ pub(super) fn decide(
         }
     }
     let decision = match ruling.decision {
-        // Each change that it makes is asked for when it comes.
+        // Each change that it makes needs its own approval.
         Decision::Ask if matches!(target, ToolTarget::Manager(_)) => Decision::Allow,
         decision => decision,
     };
@@ -247,7 +247,7 @@ pub(super) fn decide(
 /// The decision of the rules about a call.
 pub(super) struct Permission {
     pub(super) decision: Decision,
-    /// The file that grants rights and would be changed.
+    /// The protected file that would be changed.
     pub(super) protected: Option<ProtectedFile>,
     offers_always: bool,
 }

@@ -305,7 +305,7 @@ impl AgentSession {
         Some(runner.run(event, cancel).await)
     }
 
-    /// Adds a rule that the user granted. It counts from now on.
+    /// Adds a rule that the user granted, effective at once.
     pub(super) fn grant(&mut self, rule: Rule) {
         let permissions = &mut self.settings.permissions;
         permissions.policy = std::mem::take(&mut permissions.policy).with(rule.clone());
