@@ -26,7 +26,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that goes on with the session in this log.
+    /// An agent that resumes the session in this log.
     pub fn on(log: Log, settings: Settings) -> Self {
         Self { session: AgentSession::new(log, settings), turn: TurnState::default() }
     }
@@ -45,7 +45,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`AgentError::Session`] where the session cannot be recorded. What happened until then waits in memory and is
-    /// recorded first in the next turn; [`Agent::retry_turn`] goes on from there.
+    /// recorded first in the next turn; [`Agent::retry_turn`] continues from there.
     pub async fn run_turn(
         &mut self,
         text: &str,
@@ -68,7 +68,7 @@ impl Agent {
         run_turn(&mut self.session, &mut self.turn, parts, deps, cancel).await
     }
 
-    /// Records what waits, and goes on with the turn that ended because it could not be recorded; `None` where no answer
+    /// Records what is pending, and continues the turn that ended because it could not be recorded; `None` where no answer
     /// is owed.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl Agent {
     /// Writes what could not be recorded before, and makes sure that the session is still where it was.
     ///
     /// # Errors
-    /// [`AgentError::Session`]; what waits goes on waiting.
+    /// [`AgentError::Session`]; pending entries stay pending.
     pub fn record_pending(&mut self, deps: &AgentDeps<'_>) -> Result<(), AgentError> {
         self.session.record_pending(deps)
     }

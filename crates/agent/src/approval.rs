@@ -26,7 +26,7 @@ pub struct ApprovalRequest {
     pub preview: Preview,
     /// The reason to ask, where there is more to say than that it changes something.
     pub reason: Option<String>,
-    /// The "always" that the user may choose, if there is a safe rule for it that would count.
+    /// The "always" that the user may choose, if a safe rule for it would take effect.
     pub always: Option<AlwaysOffer>,
 }
 
@@ -44,7 +44,7 @@ pub struct AlwaysOffer {
 pub enum Approval {
     /// Yes, this once.
     Once,
-    /// From now on without asking, for calls like this one, as far as this.
+    /// Always, for calls like this one, within this reach.
     Always(Reach),
     /// With these arguments instead.
     Edited(Value),
@@ -76,7 +76,9 @@ pub(crate) struct DenyAll;
 
 impl Approver for DenyAll {
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Approval> {
-        Box::pin(async { Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) } })
+        Box::pin(async {
+            Approval::Denied { reason: Some("Not approved: running without a terminal.".to_string()) }
+        })
     }
 
     fn answer<'a>(&'a self, _: &'a UserQuestion) -> BoxFuture<'a, Option<String>> {

@@ -86,7 +86,7 @@ impl EditorContext {
             Err(_) if self.has_warned => Ok(None),
             Err(error) => {
                 self.has_warned = true;
-                Err(format!("what the editor shows cannot be read from {}: {error}", path.display()))
+                Err(format!("could not read the editor state from {}: {error}", path.display()))
             }
         }
     }
@@ -117,7 +117,7 @@ fn read(path: &Path) -> io::Result<Option<EditorFile>> {
     let mut bytes = Vec::new();
     file.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LONGEST_FILE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large"));
     }
     // An editor that closes may leave an empty file behind.
     if bytes.trim_ascii().is_empty() {

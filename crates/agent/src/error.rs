@@ -7,7 +7,7 @@ use longhaul_sessions::LogError;
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The session could not be recorded. Nothing was sent that is not on the disk.
-    #[error("could not record the session")]
+    #[error("could not save the session")]
     Session(#[source] EngineError),
 }
 

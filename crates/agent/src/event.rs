@@ -13,7 +13,7 @@ use longhaul_tools::{Preview, ToolDisplay};
 /// One thing that happens during a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The model is asked for the n-th time in this turn.
+    /// The n-th model call of this turn begins.
     StepBegan {
         /// The number of the step, from 1.
         step: u32,
@@ -22,7 +22,7 @@ pub enum Event {
     Routed {
         /// The name under which sessions record it.
         model: String,
-        /// The reason, as far as one was given.
+        /// The reason, if one was given.
         reason: String,
     },
     /// A piece of the answer.
@@ -31,7 +31,7 @@ pub enum Event {
     ThoughtDelta(String),
     /// The model calls a tool, which runs from now on.
     ToolBegan {
-        /// The call, with the arguments that count.
+        /// The call, with its effective arguments.
         call: ToolCall,
         /// A preview of the call.
         preview: Preview,
@@ -67,7 +67,7 @@ pub enum Event {
     },
     /// Tokens of the answer, as the provider reported them.
     Usage(Usage),
-    /// The consumption of a call to a model: every request that was sent for it counts, whatever became of it.
+    /// The consumption of a model call, including every request that was sent for it, whatever its outcome.
     Spent {
         /// The purpose of the call.
         on: Spending,
@@ -146,8 +146,8 @@ impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(path) => write!(f, "{}", path.display()),
-            Self::Skill(name) => write!(f, "the skill {name}"),
-            Self::Plan(file) => write!(f, "the plan {file}"),
+            Self::Skill(name) => write!(f, "skill {name}"),
+            Self::Plan(file) => write!(f, "plan {file}"),
         }
     }
 }
@@ -251,14 +251,16 @@ impl Overflow {
         let parts = [
             (
                 tools,
-                "the tools",
-                "fewer of them are declared with \"tools.core\" or \"tools.exclude\" in settings.json",
+                "the tools take",
+                "declare fewer with \"tools.core\" or \"tools.exclude\" in settings.json",
             ),
-            (system, "the system prompt", "GEMINI_SYSTEM_MD names a shorter one"),
-            (memory, "memory files", "`longhaul memory list` shows which they are"),
+            (system, "the system prompt takes", "set GEMINI_SYSTEM_MD to a shorter one"),
+            (memory, "memory files take", "run `longhaul memory list` to see them"),
         ];
         let (size, part, remedy) = parts.into_iter().max_by_key(|(size, ..)| *size)?;
         let size = grouped(size.0);
-        Some(format!("use a model with a larger window; most of it goes to {part}, {size} tokens: {remedy}"))
+        Some(format!(
+            "use a model with a larger context window; {part} most of this one ({size} tokens): {remedy}"
+        ))
     }
 }

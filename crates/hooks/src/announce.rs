@@ -29,7 +29,7 @@ pub fn note_new_hooks<'a>(
     if hooks.is_empty() {
         return Ok(hooks);
     }
-    let _lock = Lock::beside(path, "noting new hooks", patience)?;
+    let _lock = Lock::beside(path, "recording announced hooks", patience)?;
     let mut noted = load(path)?;
     let project = project.to_string_lossy().into_owned();
     let known = noted.entry(project).or_insert_with(|| Value::Array(Vec::new()));

@@ -102,7 +102,7 @@ impl HookReader {
 
     fn event(&mut self, name: &str, groups: &Value) {
         let Some(event) = EventName::parse(name) else {
-            return self.warn(format!("hooks.{name}: there is no such event"));
+            return self.warn(format!("hooks.{name}: unknown event"));
         };
         let Value::Array(groups) = groups else { return self.warn(format!("hooks.{name} must be a list")) };
         for (place, group) in groups.iter().enumerate() {
@@ -132,7 +132,7 @@ impl HookReader {
         let entry = entry.as_object().ok_or_else(|| format!("{at} must be an object"))?;
         match entry.get("type").and_then(Value::as_str) {
             Some("command") => {}
-            Some(other) => return Err(format!("{at}.type: hooks of type {other:?} are not supported")),
+            Some(other) => return Err(format!("{at}.type: {other:?} hooks are not supported")),
             None => return Err(format!("{at}.type must be \"command\"")),
         }
         let command = text(entry, "command").filter(|command| !command.trim().is_empty());
@@ -141,9 +141,7 @@ impl HookReader {
             Some(given) => match given.as_f64().filter(|millis| *millis >= 1.0 && *millis < 1e12) {
                 Some(millis) => Duration::from_millis(millis as u64),
                 None => {
-                    self.warn(format!(
-                        "{at}.timeout must be a number of milliseconds; the hook has 60 seconds"
-                    ));
+                    self.warn(format!("{at}.timeout must be a number of milliseconds; using 60 seconds"));
                     DEFAULT_TIMEOUT
                 }
             },
@@ -154,7 +152,7 @@ impl HookReader {
             scope: self.scope,
             matcher: HookMatcher::Any,
             is_sequential: false,
-            command: command.ok_or_else(|| format!("{at}.command must be a command line"))?,
+            command: command.ok_or_else(|| format!("{at}.command must be a non-empty string"))?,
             name: text(entry, "name").filter(|name| !name.is_empty()),
             description: text(entry, "description"),
             timeout,
@@ -261,7 +259,7 @@ mod tests {
         check_warning(
             &json!({"BeforeLunch": [], "BeforeTool": [{"hooks": [good]}]}),
             1,
-            "hooks.BeforeLunch: there is no such event",
+            "hooks.BeforeLunch: unknown event",
         );
         check_warning(&json!({"BeforeTool": {}}), 0, "hooks.BeforeTool must be a list");
         check_warning(
@@ -283,17 +281,13 @@ mod tests {
         };
         entry(json!(1), 1, " must be an object");
         entry(json!({"command": "x"}), 1, ".type must be \"command\"");
-        entry(
-            json!({"type": "plugin", "command": "x"}),
-            1,
-            ".type: hooks of type \"plugin\" are not supported",
-        );
-        entry(json!({"type": "command"}), 1, ".command must be a command line");
-        entry(json!({"type": "command", "command": " "}), 1, ".command must be a command line");
+        entry(json!({"type": "plugin", "command": "x"}), 1, ".type: \"plugin\" hooks are not supported");
+        entry(json!({"type": "command"}), 1, ".command must be a non-empty string");
+        entry(json!({"type": "command", "command": " "}), 1, ".command must be a non-empty string");
         entry(
             json!({"type": "command", "command": "y", "timeout": -1}),
             2,
-            ".timeout must be a number of milliseconds; the hook has 60 seconds",
+            ".timeout must be a number of milliseconds; using 60 seconds",
         );
     }
 

@@ -8,10 +8,10 @@ use longhaul_workspace::WorkspaceError;
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     /// The announced hooks could not be recorded. They are announced again next time.
-    #[error("could not note which hooks were announced")]
+    #[error("could not record the announced hooks")]
     NotNoted(#[from] WorkspaceError),
-    /// The file holds something else. It is left for the user to mend or delete.
-    #[error("could not understand {}, which should list announced hooks", path.display())]
+    /// The file holds something else. It is left for the user to correct or delete.
+    #[error("{} is not a list of announced hooks", path.display())]
     Broken {
         /// The file.
         path: PathBuf,

@@ -30,14 +30,12 @@ impl HookRun {
         let label = &self.label;
         match &self.exit {
             HookExit::Code(0 | 2) | HookExit::Cancelled => None,
-            HookExit::Code(code) => Some(format!("the hook {label:?} failed with exit code {code}")),
-            HookExit::Signal(signal) => Some(format!("the hook {label:?} was killed by signal {signal}")),
+            HookExit::Code(code) => Some(format!("hook {label:?} failed with exit code {code}")),
+            HookExit::Signal(signal) => Some(format!("hook {label:?} was killed by signal {signal}")),
             HookExit::TimedOut => {
-                Some(format!("the hook {label:?} was killed after {} ms", self.duration.as_millis()))
+                Some(format!("hook {label:?} timed out after {} ms", self.duration.as_millis()))
             }
-            HookExit::NotStarted(reason) => {
-                Some(format!("the hook {label:?} could not be started: {reason}"))
-            }
+            HookExit::NotStarted(reason) => Some(format!("could not start hook {label:?}: {reason}")),
         }
     }
 }
@@ -74,7 +72,7 @@ pub struct TailCall {
 }
 
 /// The reason if a hook gives none.
-const NO_REASON: &str = "A hook gave no reason.";
+const NO_REASON: &str = "no reason given";
 
 impl HookOutcome {
     pub(crate) fn new(event: EventName, runs: Vec<HookRun>) -> Self {

@@ -97,7 +97,7 @@ pub(crate) fn parse_output(label: &str, exit: &HookExit, stdout: &str, stderr: &
         output.decision = Some(HookDecision::Block);
         let reason =
             output.reason.take().or_else(|| text(stderr).filter(|text| parse_object(text).is_none()));
-        output.reason = reason.or_else(|| Some(format!("The hook {label:?} blocked this without a reason.")));
+        output.reason = reason.or_else(|| Some(format!("hook {label:?} gave no reason")));
     } else if code == Some(0) && output.decision.is_none() {
         output.decision = Some(HookDecision::Allow);
     }
@@ -179,7 +179,7 @@ mod tests {
         check_block(2, "", "because", "because");
         check_block(2, "log", "because", "because");
         check_block(2, "because", "", "because");
-        check_block(2, "", "", "The hook \"mine\" blocked this without a reason.");
+        check_block(2, "", "", "hook \"mine\" gave no reason");
         check_block(2, r#"{"reason": "json"}"#, "log", "json");
         check_block(2, r#"{"decision": "allow"}"#, "log", "log");
     }

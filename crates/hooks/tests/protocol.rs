@@ -144,7 +144,7 @@ async fn exit_codes_mean_what_the_protocol_says() {
     };
     check("echo fine", None, Some("fine")).await;
     check("echo no >&2; exit 2", Some("no"), None).await;
-    check("exit 2", Some("The hook \"exit 2\" blocked this without a reason."), None).await;
+    check("exit 2", Some("hook \"exit 2\" gave no reason"), None).await;
     check("echo odd; exit 1", None, Some("Warning: odd")).await;
     check("echo odd; exit 3", None, Some("Warning: odd")).await;
     check(r#"echo '{"decision": "deny", "reason": "json"}'; exit 1"#, Some("json"), None).await;
@@ -161,8 +161,8 @@ async fn failures_are_told() {
     };
     check("exit 0", None).await;
     check("exit 2", None).await;
-    check("exit 7", Some("the hook \"exit 7\" failed with exit code 7")).await;
-    check("kill -9 $$", Some("the hook \"kill -9 $$\" was killed by signal 9")).await;
+    check("exit 7", Some("hook \"exit 7\" failed with exit code 7")).await;
+    check("kill -9 $$", Some("hook \"kill -9 $$\" was killed by signal 9")).await;
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn a_hook_that_takes_too_long_is_killed_and_blocks_nothing() {
     assert_eq!(outcome.runs[0].exit, HookExit::TimedOut);
     assert_eq!(outcome.block(), None);
     let failure = outcome.failures().next().expect("a failure");
-    assert!(failure.contains("was killed after 6"), "{failure}");
+    assert!(failure.contains("timed out after 6"), "{failure}");
 }
 
 /// Observes a script through a pipe: that it runs, and when all its processes have ended.

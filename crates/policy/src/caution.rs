@@ -7,11 +7,11 @@ use longhaul_shell::Unclear;
 /// The reason why a decision is stricter than its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caution {
-    /// Not all that the command line would run can be told.
+    /// It is not certain what the command line would run.
     Unclear(Unclear),
-    /// An argument that decides about the rule is only known when the line runs.
+    /// An argument that the rule depends on is known only at run time.
     FilledArgument,
-    /// The command writes to a file, and its rule does not say that it may.
+    /// The command writes to a file, and its rule does not allow redirection.
     Redirection,
     /// This option writes to a file, and the rule does not name it.
     WritingOption(&'static str),
@@ -21,33 +21,33 @@ pub enum Caution {
     Mentioned,
     /// A folder that is not trusted can make git run anything.
     GitWithoutTrust,
-    /// A file that grants rights would be changed.
+    /// A protected file would be changed.
     ProtectedFile,
-    /// The user would have to be asked, and there is none.
-    NobodyToAsk,
+    /// The call needs approval, and there is no terminal to ask on.
+    NoTerminal,
 }
 
 /// The reason as a part of a sentence.
 impl fmt::Display for Caution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unclear(unclear) => return write!(f, "not all that it would run can be told: {unclear}"),
-            Self::FilledArgument => "an argument is only known when the line runs",
-            Self::Redirection => "the command writes to a file, which its rule does not allow",
+            Self::Unclear(unclear) => return write!(f, "cannot tell everything it would run: {unclear}"),
+            Self::FilledArgument => "an argument is known only at run time",
+            Self::Redirection => "the command writes to a file, and its rule does not allow redirection",
             Self::WritingOption(option) => {
-                return write!(f, "{option} writes to a file, which its rule does not allow");
+                return write!(f, "{option} writes to a file, and its rule does not allow that");
             }
             Self::RunningOption(option) => {
-                return write!(f, "{option} can run another program, which no rule allows");
+                return write!(f, "{option} can run another program, and no rule allows that");
             }
-            Self::Mentioned => "the program can run others, and its arguments name one that a rule is about",
+            Self::Mentioned => "the program can run others, and its arguments name one that a rule covers",
             Self::GitWithoutTrust => {
-                "git runs what the folder's own configuration says, and the folder is not trusted"
+                "git runs what the folder's configuration says, and the folder is not trusted"
             }
             Self::ProtectedFile => {
-                "it changes a file that grants rights, and only a person at a terminal can allow that"
+                "it changes a protected file, and only a person at a terminal can approve that"
             }
-            Self::NobodyToAsk => "the user would have to be asked, and nobody is there to answer",
+            Self::NoTerminal => "it needs approval, and there is no terminal to ask on",
         })
     }
 }

@@ -1,5 +1,4 @@
-//! Decides about a call: of the rules that match, the one of the highest priority. What the user always allows gives way to
-//! every deny.
+//! Decides about a call: the highest-priority matching rule wins, except that every deny rule overrides saved approvals.
 
 use std::cmp::Reverse;
 
@@ -33,13 +32,13 @@ pub enum Decision {
 pub struct Ruling<'a> {
     /// The decision about the call.
     pub decision: Decision,
-    /// The rule that decided, or none where nobody has said anything about such calls.
+    /// The rule that decided, or none if no rule matches.
     pub rule: Option<&'a Rule>,
     /// The reason why the decision is stricter than the rule.
     pub caution: Option<Caution>,
     /// The command that decided, where a line has several.
     pub command: Option<String>,
-    /// The file that grants rights and would be changed: nobody but a person allows that.
+    /// The protected file that would be changed: only a person may approve that.
     pub protected: Option<ProtectedFile>,
 }
 
@@ -53,7 +52,7 @@ impl Ruling<'_> {
     }
 }
 
-/// All rules, in the order of their weight, and the files that no rule lets anybody change.
+/// All rules by priority, and the files that no rule can open to changes.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     rules: Vec<Rule>,
@@ -61,21 +60,20 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy of these rules. Of two that weigh the same, the stricter one counts, whatever their order. Files that
-    /// grant rights are known by their usual names.
+    /// A policy of these rules. Of two with the same priority, the stricter one wins, whatever their order. Protected
+    /// files are known by their usual names.
     pub fn new(mut rules: Vec<Rule>) -> Self {
         sort(&mut rules);
         Self { rules, protected: Some(ProtectedFiles::default()) }
     }
 
-    /// The same rules, where these files grant rights.
+    /// The same rules, with these protected files.
     #[must_use]
     pub fn protecting(self, files: ProtectedFiles) -> Self {
         Self { protected: Some(files), ..self }
     }
 
-    /// A policy that allows everything, for work in the background that is confined by other means and that nobody
-    /// watches.
+    /// A policy that allows everything, for unattended background work that is confined by other means.
     pub fn unattended() -> Self {
         let priority = Priority::new(RuleTier::Default, 100);
         let mut rule = Rule::new(ToolPattern::Any, Verdict::Allow, priority, RuleSource::BuiltIn);
@@ -91,7 +89,7 @@ impl Policy {
         self
     }
 
-    /// The rules, heaviest first.
+    /// The rules, highest priority first.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
@@ -187,7 +185,7 @@ impl Policy {
         let mut verdict = if caution.is_some() { Verdict::Ask } else { said };
         if verdict == Verdict::Ask && !is_interactive {
             verdict = Verdict::Deny;
-            caution = caution.or(Some(Caution::NobodyToAsk));
+            caution = caution.or(Some(Caution::NoTerminal));
         }
         let decision = match verdict {
             Verdict::Allow => Decision::Allow,
@@ -201,8 +199,8 @@ impl Policy {
         Ruling { decision, rule, caution, command, protected }
     }
 
-    /// The denial by the workspace, an extension, the user or the administrator that overrules what the user always allows,
-    /// whatever either weighs.
+    /// The denial by the workspace, an extension, the user or the administrator that overrides saved approvals, whatever
+    /// the priorities.
     pub(crate) fn denial(&self, question: &RuleQuestion<'_>) -> Denial {
         let mut found = Denial::None;
         for rule in self.rules.iter().filter(|rule| rule.overrules_saved()) {
@@ -239,7 +237,7 @@ pub(crate) fn questions<'a>(
     commands.map(move |command| RuleQuestion::new(whole, situation, command))
 }
 
-/// The stricter of two rulings; if they are alike, the one about a file that grants rights, else the first.
+/// The stricter of two rulings; if they are alike, the one about a protected file, else the first.
 fn stricter<'a>(first: Ruling<'a>, second: Ruling<'a>) -> Ruling<'a> {
     let weight = |ruling: &Ruling<'_>| (ruling.verdict(), ruling.protected.is_some());
     if weight(&second) > weight(&first) { second } else { first }

@@ -11,44 +11,39 @@ impl Rule {
         let tools: Vec<String> = self.tools.iter().map(tool).collect();
         let tools = tools.join(", ");
         let mut text = match &self.condition {
-            Condition::Always => format!("every call of {tools}"),
+            Condition::Always => format!("any call to {tools}"),
             Condition::Prefixes(prefixes) => {
                 let prefixes: Vec<String> = prefixes.iter().map(|prefix| format!("`{prefix} …`")).collect();
                 format!("commands like {}", prefixes.join(" and "))
             }
-            Condition::Command(pattern) => format!("commands that match `{pattern}`"),
+            Condition::Command(pattern) => format!("commands matching `{pattern}`"),
             Condition::Arguments(pattern) => {
-                format!("calls of {tools} with arguments that match `{pattern}`")
+                format!("calls to {tools} with arguments matching `{pattern}`")
             }
         };
         match &self.server {
             None => {}
-            Some(ServerPattern::Any) => text.push_str(" of any MCP server"),
-            Some(ServerPattern::Named(server)) => _ = write!(text, " of the MCP server {server}"),
+            Some(ServerPattern::Any) => text.push_str(" on any MCP server"),
+            Some(ServerPattern::Named(server)) => _ = write!(text, " on MCP server {server}"),
         }
         if let Some(subagent) = &self.subagent {
-            _ = write!(text, " by the sub-agent {subagent}");
+            _ = write!(text, " by sub-agent {subagent}");
         }
         if !self.annotations.is_empty() {
             let annotations = serde_json::Value::Object(self.annotations.clone());
-            _ = write!(text, " of tools with the annotations {annotations}");
+            _ = write!(text, " on tools annotated {annotations}");
         }
         match self.interactive {
             None => {}
-            Some(true) => text.push_str(", with a user to ask"),
-            Some(false) => text.push_str(", without a user to ask"),
+            Some(true) => text.push_str(", in interactive sessions"),
+            Some(false) => text.push_str(", in non-interactive sessions"),
         }
         if self.allows_redirection {
-            text.push_str(", output to files included");
+            text.push_str(", including output to files");
         }
         if !self.modes.is_empty() && self.modes != SAVED_MODES {
             let modes: Vec<&str> = self.modes.iter().map(|mode| mode.name()).collect();
-            _ = write!(
-                text,
-                ", in the {} {}",
-                if modes.len() == 1 { "mode" } else { "modes" },
-                modes.join(", ")
-            );
+            _ = write!(text, ", in {} {}", modes.join(", "), if modes.len() == 1 { "mode" } else { "modes" });
         }
         text
     }

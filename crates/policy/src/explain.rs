@@ -24,16 +24,16 @@ pub struct PartExplanation<'a> {
     pub command: Option<String>,
     /// The ruling about it alone.
     pub ruling: Ruling<'a>,
-    /// The other rules about this tool, heaviest first.
+    /// The other rules for this tool, highest priority first.
     pub others: Vec<(&'a Rule, Lost)>,
 }
 
 /// The reason why a rule about the tool did not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// It matches, but another one weighs more.
+    /// It matches, but another rule wins.
     Outweighed,
-    /// It matches, but it is an "always" of the user's, and a rule denies the call.
+    /// It matches, but it is a saved approval, and a rule denies the call.
     Denied,
     /// It does not match.
     NotMatching(Mismatch),
@@ -44,17 +44,19 @@ pub enum Lost {
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Uncertain(caution) => return write!(f, "may be about this: {caution}"),
-            Self::Outweighed => "also matches, but weighs less",
-            Self::Denied => "also matches, but a rule that denies outranks what you always allow",
-            Self::NotMatching(Mismatch::Tool) => "is about other tools",
-            Self::NotMatching(Mismatch::Server) => "is about another MCP server",
-            Self::NotMatching(Mismatch::Subagent) => "is about another agent's calls",
-            Self::NotMatching(Mismatch::Mode) => "does not count in this mode",
-            Self::NotMatching(Mismatch::Interactive(Wants::User)) => "counts only with a user to ask",
-            Self::NotMatching(Mismatch::Interactive(Wants::NoUser)) => "counts only without a user to ask",
-            Self::NotMatching(Mismatch::Annotations) => "needs a tool that describes itself otherwise",
-            Self::NotMatching(Mismatch::Arguments) => "needs other arguments",
+            Self::Uncertain(caution) => return write!(f, "may apply: {caution}"),
+            Self::Outweighed => "also matches, but another rule wins",
+            Self::Denied => "also matches, but a deny rule overrides saved approvals",
+            Self::NotMatching(Mismatch::Tool) => "covers other tools",
+            Self::NotMatching(Mismatch::Server) => "covers another MCP server",
+            Self::NotMatching(Mismatch::Subagent) => "covers another agent's calls",
+            Self::NotMatching(Mismatch::Mode) => "does not apply in this mode",
+            Self::NotMatching(Mismatch::Interactive(Wants::User)) => "applies only in interactive sessions",
+            Self::NotMatching(Mismatch::Interactive(Wants::NoUser)) => {
+                "applies only in non-interactive sessions"
+            }
+            Self::NotMatching(Mismatch::Annotations) => "requires other tool annotations",
+            Self::NotMatching(Mismatch::Arguments) => "requires other arguments",
         })
     }
 }
@@ -96,19 +98,19 @@ impl fmt::Display for PolicyExplanation<'_> {
                 writeln!(f, "\n{command:?}: {}", word(&part.ruling.decision))?;
             }
             match part.ruling.rule {
-                Some(rule) => writeln!(f, "  decided by the {rule}")?,
-                None => writeln!(f, "  no rule is about this call, so the mode decides")?,
+                Some(rule) => writeln!(f, "  decided by {rule}")?,
+                None => writeln!(f, "  no rule matches, so the approval mode decides")?,
             }
             if let Some(file) = &part.ruling.protected {
-                writeln!(f, "  always asked for: it changes {file}, a file that grants rights")?;
+                writeln!(f, "  always needs approval: it changes {file}, a protected file")?;
             } else if let Some(caution) = part.ruling.caution {
-                writeln!(f, "  stricter than that, because {caution}")?;
+                writeln!(f, "  but stricter: {caution}")?;
             }
             if let Decision::Deny { reason } = &part.ruling.decision {
-                writeln!(f, "  the model is told: {reason}")?;
+                writeln!(f, "  message to the model: {reason}")?;
             }
             for (rule, lost) in &part.others {
-                writeln!(f, "  the {rule} {lost}")?;
+                writeln!(f, "  {rule} {lost}")?;
             }
         }
         Ok(())
@@ -118,7 +120,7 @@ impl fmt::Display for PolicyExplanation<'_> {
 fn word(decision: &Decision) -> &'static str {
     match decision {
         Decision::Allow => "allowed",
-        Decision::Ask => "the user is asked",
+        Decision::Ask => "needs approval",
         Decision::Deny { .. } => "denied",
     }
 }

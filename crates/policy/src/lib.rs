@@ -1,15 +1,14 @@
-//! Decides which tool calls run, which are asked for, and which are refused.
+//! Decides which tool calls run, which need approval, and which are denied.
 //!
-//! Rules come from TOML files of five [`RuleTier`]s, from settings and from the user's answers. A [`Policy`] holds them in
-//! the order of their weight; of those that match a [`Call`] in its [`Situation`], the heaviest decides. The crate runs
-//! nothing and asks nobody: a call goes in, a [`Ruling`] with its rule comes out, and [`Policy::explain`] tells why.
+//! Rules come from TOML files of five [`RuleTier`]s, from settings and from the user's approvals. A [`Policy`] holds them
+//! by priority; of those that match a [`Call`] in its [`Situation`], the highest-priority one wins. The crate runs nothing
+//! and prompts no one: a call goes in, a [`Ruling`] with its rule comes out, and [`Policy::explain`] explains it.
 //!
-//! A command line is taken apart: it is allowed only if every command in it is, those in substitutions included, and an
-//! output into a file needs a rule that says so. This guards against surprises, not against a program that is allowed
-//! to run and then does something else.
+//! A command line is allowed only if every command in it is, including those in substitutions, and output to a file needs
+//! a rule that allows redirection. This guards against surprises, not against an allowed program that does something else.
 //!
-//! Whatever the rules say, a call that changes a file which grants rights (settings, policies, memory, `.git` and their
-//! like) is asked for, and refused where nobody can answer: see [`Policy::protecting`].
+//! Whatever the rules say, a call that changes a protected file (settings, policies, memory, `.git` and the like) needs
+//! approval, and is denied without a terminal: see [`Policy::protecting`].
 //!
 //! ```
 //! use longhaul_policy::{Call, Decision, Policy, Situation, RuleTier, default_rules, parse_rules};

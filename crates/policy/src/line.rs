@@ -73,7 +73,7 @@ pub(crate) fn parse_prefix(prefix: &str) -> Result<Vec<ShellWord>, &'static str>
         [] => Err("the prefix is empty"),
         [command] if command.words.is_empty() => Err("the prefix is empty"),
         [command] if script.unclear.is_none() && command.redirects.is_empty() => Ok(command.words.clone()),
-        _ => Err("the prefix must be the beginning of one command"),
+        _ => Err("the prefix must be the start of a single command"),
     }
 }
 

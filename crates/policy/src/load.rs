@@ -16,20 +16,20 @@ const DEFAULTS: &str = include_str!("default.toml");
 /// The largest policy file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The policies of each tier: files, or folders whose `.toml` files count in the order of their names.
+/// The policies of each tier: files, or folders whose `.toml` files are read in the order of their names.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyPlaces {
-    /// Those of active extensions.
+    /// The policies of active extensions.
     pub extensions: Vec<PathBuf>,
-    /// That of the workspace. The program gives it only if the workspace is trusted.
+    /// The workspace's policies, given only if the workspace is trusted.
     pub workspace: Option<PathBuf>,
     /// The user's, or those that `--policy` names instead.
     pub user: Vec<PathBuf>,
-    /// The folder of whoever administers the machine, see [`longhaul_workspace::system_folder`].
+    /// The administrator's folder, see [`longhaul_workspace::system_folder`].
     pub system: Option<PathBuf>,
-    /// Those that `--admin-policy` names, which count only if the system folder has none.
+    /// The files of `--admin-policy`, used only if the system folder has no policies.
     pub admin: Vec<PathBuf>,
-    /// The rules that the user saved. Such a file may be in a folder of `user`: it counts once.
+    /// The saved approvals. Such a file may be in a folder of `user`: it is read once.
     pub saved: SavedFiles,
 }
 
@@ -74,7 +74,7 @@ pub fn load_policies(places: &PolicyPlaces) -> LoadedPolicies {
     let has_system = places.system.as_deref().is_some_and(|place| loaded.read_system(place));
     for place in &places.admin {
         if has_system {
-            let reason = "it does not count, because the system's policies do".to_owned();
+            let reason = "ignored: the system policies take its place".to_owned();
             loaded.report(place, ProblemEffect::FileSkipped, reason);
         } else {
             loaded.read(place, RuleTier::Admin);
@@ -83,7 +83,7 @@ pub fn load_policies(places: &PolicyPlaces) -> LoadedPolicies {
     loaded
 }
 
-/// Reads the files of what the user always allows. What else somebody wrote into them counts as it would elsewhere.
+/// Reads the files of saved approvals. Other rules in them work as anywhere else.
 pub fn load_saved(files: &SavedFiles) -> LoadedPolicies {
     let mut loaded = LoadedPolicies::default();
     for (reach, path) in files.iter().filter(|(_, path)| path.exists()) {
@@ -114,7 +114,7 @@ impl LoadedPolicies {
             insecurity(&metadata).map(|reason| (path.to_path_buf(), reason))
         });
         if let Some((path, reason)) = reason {
-            self.report(&path, ProblemEffect::FileSkipped, format!("it does not count, because {reason}"));
+            self.report(&path, ProblemEffect::FileSkipped, format!("ignored: {reason}"));
             return false;
         }
         for path in &files {
@@ -144,7 +144,11 @@ impl LoadedPolicies {
         let text = match read_bounded(path) {
             Ok(text) => text,
             Err(error) => {
-                return self.report(path, ProblemEffect::FileSkipped, format!("could not read it: {error}"));
+                return self.report(
+                    path,
+                    ProblemEffect::FileSkipped,
+                    format!("could not read the file: {error}"),
+                );
             }
         };
         let (rules, problems) = parse_rules(&text, path, tier);
@@ -167,10 +171,10 @@ fn read_bounded(path: &Path) -> io::Result<String> {
     let metadata = fs::metadata(path)?;
     // A pipe would keep us waiting.
     if !metadata.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     if metadata.len() > MAX_FILE {
-        return Err(io::Error::other("it is larger than a megabyte"));
+        return Err(io::Error::other("larger than 1 MB"));
     }
     fs::read_to_string(path)
 }
@@ -178,9 +182,9 @@ fn read_bounded(path: &Path) -> io::Result<String> {
 /// The reason why an extension must not have this rule: it would decide for the user.
 fn excess(rule: &Rule) -> Option<&'static str> {
     if rule.verdict == Verdict::Allow {
-        Some("an extension cannot allow anything")
+        Some("extensions cannot allow calls")
     } else if rule.modes.contains(&ApprovalMode::Yolo) {
-        Some("an extension has no say in the mode yolo")
+        Some("extensions cannot add rules for yolo mode")
     } else {
         None
     }
@@ -201,9 +205,9 @@ fn insecurity(_metadata: &fs::Metadata) -> Option<&'static str> {
 #[cfg_attr(not(unix), allow(dead_code, reason = "owners and modes are a matter of Unix"))]
 fn insecure_mode(owner: u32, mode: u32) -> Option<&'static str> {
     if owner != 0 {
-        Some("it does not belong to root")
+        Some("not owned by root")
     } else if mode & 0o022 != 0 {
-        Some("others than its owner may write it")
+        Some("writable by group or others")
     } else {
         None
     }

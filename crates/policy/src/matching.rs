@@ -13,7 +13,7 @@ use crate::programs::{OptionEffect, is_runner, risky_options};
 use crate::rule::{Condition, PrefixMatch, Rule, SHELL_TOOL, ToolPattern, Verdict};
 use crate::{ApprovalMode, stable_json};
 
-/// The tool that starts a sub-agent; the agent's name in its arguments counts as a tool's name, too.
+/// The tool that starts a sub-agent; rules can also match the agent's name in its arguments as a tool name.
 pub const AGENT_TOOL: &str = "invoke_agent";
 
 /// Older names of tools, with those they have now.
@@ -98,37 +98,37 @@ impl Default for Situation {
 /// The reason why a rule is not about a call, the first that is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// It is about other tools.
+    /// It covers other tools.
     Tool,
-    /// It is about tools of another MCP server, or of one at all.
+    /// It covers tools of another MCP server, or of any server.
     Server,
-    /// It is about calls of another agent.
+    /// It covers calls of another agent.
     Subagent,
-    /// It does not count in this mode.
+    /// It does not apply in this mode.
     Mode,
-    /// It counts only with a user to ask, or only without.
+    /// It applies only in interactive sessions, or only in others.
     Interactive(Wants),
-    /// The tool does not say of itself what the rule asks for.
+    /// The tool lacks the annotations that the rule requires.
     Annotations,
-    /// The arguments are others.
+    /// The arguments do not match.
     Arguments,
 }
 
-/// The sessions in which a rule counts: with a user to ask, or without.
+/// The sessions in which a rule applies: interactive or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
-    /// Only with one.
+    /// Interactive sessions.
     User,
-    /// Only without.
+    /// Non-interactive sessions.
     NoUser,
 }
 
-/// The answer to whether a rule is about a call.
+/// The result of matching a rule against a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     Yes,
     No(Mismatch),
-    /// A rule that forbids or asks would be about it, if something were as cannot be told.
+    /// A deny or ask rule that may match at run time.
     Maybe(Caution),
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Whole<'a> {
     json: OnceCell<Option<String>>,
     /// The arguments without the command line, of which each command's own are made.
     frame: OnceCell<Option<Value>>,
-    /// Which rules' expressions are found in the whole line, or in all the arguments.
+    /// The rules whose expressions match the whole line, or all the arguments.
     found: RefCell<Vec<(*const Rule, bool)>>,
 }
 
@@ -215,7 +215,7 @@ impl<'a> RuleQuestion<'a> {
             Mismatch::Annotations
         } else if self.meets(rule) {
             return Match::Yes;
-        } else if let Some(caution) = self.may_meet(rule) {
+        } else if let Some(caution) = self.may_match(rule) {
             return Match::Maybe(caution);
         } else {
             Mismatch::Arguments
@@ -294,8 +294,8 @@ impl<'a> RuleQuestion<'a> {
         }
     }
 
-    /// The reason why a rule that forbids or asks, and does not match as far as can be told, may do so when the line runs.
-    fn may_meet(&self, rule: &Rule) -> Option<Caution> {
+    /// The reason why a deny or ask rule that does not seem to match may do so at run time.
+    fn may_match(&self, rule: &Rule) -> Option<Caution> {
         let (line, command) = self.command.filter(|_| rule.verdict != Verdict::Allow)?;
         let unclear = line.unclear().or(command.unread).map(Caution::Unclear);
         let begins = || match &rule.condition {

@@ -7,14 +7,14 @@ use crate::PolicyError;
 /// The approval mode: which calls need the user's approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ApprovalMode {
-    /// Reading is free, writing and running are asked for.
+    /// Reads run freely; edits and commands need approval.
     #[default]
     Default,
-    /// Edits of files are free, too.
+    /// Edits run freely too.
     AutoEdit,
-    /// Everything is free that no rule of the user, the workspace or the administrator forbids.
+    /// Everything runs unless a rule of the user, the workspace or the administrator forbids it.
     Yolo,
-    /// Only reading, for making a plan.
+    /// Read-only, for planning.
     Plan,
 }
 

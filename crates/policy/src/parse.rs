@@ -62,8 +62,8 @@ const MAX_NESTING: usize = 16;
 
 /// Reads the rules in `text`, which is the contents of the file at `path`, and what is wrong with it.
 ///
-/// A mistake in the form (a field that is missing or of the wrong type, a number out of range) costs the whole file, one in
-/// a rule's sense (an expression that does not compile, fields that exclude each other) that rule alone.
+/// A malformed file (a field that is missing or of the wrong type, a number out of range) is skipped as a whole; an invalid
+/// rule (an expression that does not compile, fields that exclude each other) is skipped alone.
 pub fn parse_rules(text: &str, path: &Path, tier: RuleTier) -> (Vec<Rule>, Vec<Problem>) {
     let mut file = File { text, path, tier, problems: Vec::new() };
     let rules = file.read();
@@ -115,16 +115,15 @@ impl File<'_> {
                     self.report(
                         Some(value.span().start),
                         ProblemEffect::FileSkipped,
-                        "rules are written as [[rule]]",
+                        "write rules as [[rule]]",
                     );
                 }
                 ("safety_checker", _) => {
-                    let reason =
-                        "safety checkers are not supported; rules of decision ask_user can do without them";
+                    let reason = "safety checkers are not supported; use rules with decision = \"ask_user\"";
                     self.report(Some(key.span().start), ProblemEffect::Warning, reason);
                 }
                 (other, _) => {
-                    let reason = format!("{other:?} is unknown; rules are written as [[rule]]");
+                    let reason = format!("unknown key {other:?}; write rules as [[rule]]");
                     self.report(Some(key.span().start), ProblemEffect::Warning, reason);
                 }
             }
@@ -175,7 +174,11 @@ impl File<'_> {
             }
             let nearest = nearest(name, FIELDS.iter().map(|(field, _)| *field));
             let hint = nearest.map(|nearest| format!("; did you mean {nearest:?}?")).unwrap_or_default();
-            self.report(Some(key.span().start), ProblemEffect::Warning, format!("{name:?} is unknown{hint}"));
+            self.report(
+                Some(key.span().start),
+                ProblemEffect::Warning,
+                format!("unknown field {name:?}{hint}"),
+            );
         }
     }
 }
@@ -193,12 +196,12 @@ impl<'a> FieldReader<'a, '_, '_> {
         self.table.get(field).or_else(|| self.table.get(other?))
     }
 
-    fn wrong_form(&mut self, field: &str, must: &str) {
+    fn report_malformed(&mut self, field: &str, must: &str) {
         let at = self.get(field).map_or(self.at, |found| found.span().start);
         self.file.report(Some(at), ProblemEffect::FileSkipped, format!("{field} must {must}"));
     }
 
-    fn senseless(&mut self, field: &str, reason: &str) {
+    fn report_invalid(&mut self, field: &str, reason: &str) {
         let at = self.get(field).map_or(self.at, |found| found.span().start);
         self.file.report(Some(at), ProblemEffect::RuleSkipped, format!("{field}: {reason}"));
     }
@@ -207,7 +210,7 @@ impl<'a> FieldReader<'a, '_, '_> {
         match self.get(field)?.get_ref() {
             DeValue::String(text) => Some(text),
             _ => {
-                self.wrong_form(field, "be a string");
+                self.report_malformed(field, "be a string");
                 None
             }
         }
@@ -217,7 +220,7 @@ impl<'a> FieldReader<'a, '_, '_> {
         match self.get(field)?.get_ref() {
             DeValue::Boolean(boolean) => Some(*boolean),
             _ => {
-                self.wrong_form(field, "be true or false");
+                self.report_malformed(field, "be true or false");
                 None
             }
         }
@@ -237,7 +240,7 @@ impl<'a> FieldReader<'a, '_, '_> {
         match texts {
             Some(texts) if !texts.is_empty() => texts,
             _ => {
-                self.wrong_form(field, "be a string or a list of strings");
+                self.report_malformed(field, "be a string or a list of strings");
                 Vec::new()
             }
         }
@@ -245,16 +248,16 @@ impl<'a> FieldReader<'a, '_, '_> {
 
     fn tools(&mut self) -> Vec<ToolPattern> {
         if self.get("toolName").is_none() {
-            self.wrong_form("toolName", "be given (\"*\" stands for every tool)");
+            self.report_malformed("toolName", "be set (\"*\" matches every tool)");
         }
         let mut tools = Vec::new();
         for (name, at) in self.texts("toolName") {
             match ToolPattern::parse(name) {
                 Some(tool) => tools.push(tool),
-                None => self.wrong_form("toolName", "not be empty"),
+                None => self.report_malformed("toolName", "not be empty"),
             }
-            if let Some(nearest) = slip(name).filter(|_| self.get("mcpName").is_none()) {
-                let reason = format!("there is no tool {name:?}; did you mean {nearest:?}?");
+            if let Some(nearest) = misspelled_tool(name).filter(|_| self.get("mcpName").is_none()) {
+                let reason = format!("unknown tool {name:?}; did you mean {nearest:?}?");
                 self.file.report(Some(at), ProblemEffect::Warning, reason);
             }
         }
@@ -264,7 +267,7 @@ impl<'a> FieldReader<'a, '_, '_> {
     fn verdict(&mut self) -> Option<Verdict> {
         let verdict = self.text("decision").and_then(Verdict::parse);
         if verdict.is_none() {
-            self.wrong_form("decision", "be \"allow\", \"deny\" or \"ask_user\"");
+            self.report_malformed("decision", "be \"allow\", \"deny\" or \"ask_user\"");
         }
         verdict
     }
@@ -276,7 +279,7 @@ impl<'a> FieldReader<'a, '_, '_> {
         };
         let priority = priority.filter(|priority| *priority <= MAX_PRIORITY);
         if priority.is_none() {
-            self.wrong_form("priority", "be a whole number from 0 to 999");
+            self.report_malformed("priority", "be an integer from 0 to 999");
         }
         priority
     }
@@ -285,7 +288,7 @@ impl<'a> FieldReader<'a, '_, '_> {
         let texts = self.texts("modes");
         let modes: Option<Vec<_>> = texts.iter().map(|(text, _)| ApprovalMode::parse(text)).collect();
         modes.unwrap_or_else(|| {
-            self.wrong_form("modes", "be a list of \"default\", \"autoEdit\", \"yolo\" and \"plan\"");
+            self.report_malformed("modes", "be a list of \"default\", \"autoEdit\", \"yolo\" and \"plan\"");
             Vec::new()
         })
     }
@@ -295,7 +298,7 @@ impl<'a> FieldReader<'a, '_, '_> {
             None => Map::new(),
             Some(Some(Value::Object(annotations))) => annotations,
             Some(_) => {
-                self.wrong_form("toolAnnotations", "be a table of plain values");
+                self.report_malformed("toolAnnotations", "be a table of plain values");
                 Map::new()
             }
         }
@@ -307,13 +310,13 @@ impl<'a> FieldReader<'a, '_, '_> {
             .filter(|field| self.get(field).is_some())
             .collect();
         if let [first, second, ..] = given.as_slice() {
-            self.senseless(second, &format!("it cannot stand beside {first}"));
+            self.report_invalid(second, &format!("cannot be combined with {first}"));
             return Condition::Always;
         }
         let Some(field) = given.first().copied() else { return Condition::Always };
         let is_shell = |tool: &ToolPattern| *tool == ToolPattern::Named(SHELL_TOOL.to_owned());
         if field != "argsPattern" && !tools.iter().all(is_shell) {
-            self.senseless(field, &format!("it goes only with toolName = {SHELL_TOOL:?}"));
+            self.report_invalid(field, &format!("requires toolName = {SHELL_TOOL:?}"));
         }
         let condition = match field {
             "argsPattern" => self.text(field).map(compile).map(|pattern| pattern.map(Condition::Arguments)),
@@ -329,7 +332,7 @@ impl<'a> FieldReader<'a, '_, '_> {
         match condition {
             Some(Ok(condition)) => condition,
             Some(Err(reason)) => {
-                self.senseless(field, &reason);
+                self.report_invalid(field, &reason);
                 Condition::Always
             }
             None => Condition::Always,
@@ -359,7 +362,7 @@ fn to_json(value: &DeValue<'_>, nesting: usize) -> Option<Value> {
 }
 
 /// The tool that was probably meant, if `name` is none.
-fn slip(name: &str) -> Option<&'static str> {
+fn misspelled_tool(name: &str) -> Option<&'static str> {
     let is_known = TOOLS.contains(&name) || name.contains('*') || name.starts_with("mcp_");
     nearest(name, TOOLS.iter().copied()).filter(|_| !is_known)
 }

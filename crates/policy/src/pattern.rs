@@ -25,9 +25,7 @@ pub(crate) fn compile(expression: &str) -> Result<Regex, String> {
         .nest_limit(MAX_NESTING)
         .build()
         .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => {
-                "the expression grows too large when it is compiled".to_owned()
-            }
+            regex::Error::CompiledTooBig(_) => "the compiled expression is too large".to_owned(),
             other => last_line(&other.to_string()),
         })
 }

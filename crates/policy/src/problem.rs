@@ -3,20 +3,20 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something wrong with a policy file. None is fatal: what is wrong costs itself, or its file at most.
+/// A problem in a policy file. None is fatal: at most the file is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file or folder.
     pub path: PathBuf,
     /// The line, from 1, where one is to blame.
     pub line: Option<usize>,
-    /// The part that does not count because of it.
+    /// The part that is skipped because of it.
     pub effect: ProblemEffect,
     /// The fault.
     pub reason: String,
 }
 
-/// The part that does not count because of a problem.
+/// The part that is skipped because of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemEffect {
     /// The whole file, or folder.
@@ -27,7 +27,7 @@ pub enum ProblemEffect {
     Warning,
 }
 
-/// `rules.toml:3: "decison" is unknown (the rule is skipped)`
+/// `rules.toml:3: unknown field "decison" (rule skipped)`
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
@@ -36,8 +36,8 @@ impl fmt::Display for Problem {
         }
         write!(f, ": {}", self.reason)?;
         match self.effect {
-            ProblemEffect::FileSkipped => f.write_str(" (the file is skipped)"),
-            ProblemEffect::RuleSkipped => f.write_str(" (the rule is skipped)"),
+            ProblemEffect::FileSkipped => f.write_str(" (file skipped)"),
+            ProblemEffect::RuleSkipped => f.write_str(" (rule skipped)"),
             ProblemEffect::Warning => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! The files that grant rights, among those that a call would change.
+//! The protected files among those that a call would change.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,15 +1,14 @@
-//! The reach of an "always": where a choice of the user's counts, and the files that keep it.
+//! The reach of a saved approval: where it applies, and the files that keep it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::{Priority, RuleTier};
 
-/// The weight of a saved choice within its tier: more than anything else that is written there, unless it is written for
-/// the purpose.
+/// The priority of a saved approval within its tier: above ordinary rules.
 pub(crate) const SAVED_PRIORITY: u16 = 950;
 
-/// The reach of an "always", the narrowest first.
+/// The reach of a saved approval, the narrowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reach {
     /// Until the session ends.
@@ -33,7 +32,7 @@ impl Reach {
         }
     }
 
-    /// The tier of such choices: what holds everywhere is the user's, the rest is about one workspace.
+    /// The tier: the user's for every project, the workspace's for one.
     pub(crate) fn tier(self) -> RuleTier {
         match self {
             Self::Session | Self::Project => RuleTier::Workspace,
@@ -57,7 +56,7 @@ impl fmt::Display for Reach {
     }
 }
 
-/// The files that keep what the user always allows.
+/// The files of saved approvals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedFiles {
     /// For this project alone, see [`longhaul_workspace::ProjectHome::saved_policy`].

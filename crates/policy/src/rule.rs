@@ -53,7 +53,7 @@ pub struct Rule {
     pub tools: Vec<ToolPattern>,
     /// The MCP server that the tools must be of.
     pub server: Option<ServerPattern>,
-    /// The sub-agent that the call must come from; without it, the rule is about everyone's calls.
+    /// The sub-agent that the call must come from; without it, the rule covers every agent.
     pub subagent: Option<String>,
     /// The condition on the arguments.
     pub condition: Condition,
@@ -61,9 +61,9 @@ pub struct Rule {
     pub verdict: Verdict,
     /// The priority against other rules.
     pub priority: Priority,
-    /// The modes in which it counts, or none for all of them.
+    /// The modes in which it applies; empty for all.
     pub modes: Vec<ApprovalMode>,
-    /// The sessions in which it counts: only with a user to ask, or only without.
+    /// The sessions in which it applies: only interactive ones, or only others.
     pub interactive: Option<bool>,
     /// The annotations that the tool must have.
     pub annotations: Map<String, Value>,
@@ -76,7 +76,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule about every call of `tools`.
+    /// A rule for every call to `tools`.
     pub fn new(tools: ToolPattern, verdict: Verdict, priority: Priority, source: RuleSource) -> Self {
         Self {
             name: None,
@@ -95,7 +95,7 @@ impl Rule {
         }
     }
 
-    /// The reach of a choice of the user's, if the rule is one.
+    /// The reach of a saved approval, if the rule is one.
     pub fn reach(&self) -> Option<Reach> {
         match &self.source {
             RuleSource::Answer => Some(Reach::Session),
@@ -104,8 +104,7 @@ impl Rule {
         }
     }
 
-    /// True if it forbids what the user may have allowed by an "always". The rules that come with Longhaul do not: an answer
-    /// is there to free what they hold back.
+    /// True if it overrides saved approvals. Built-in rules do not: an approval is there to lift them.
     pub(crate) fn overrules_saved(&self) -> bool {
         self.verdict == Verdict::Deny && self.priority.tier() > RuleTier::Default
     }
@@ -122,14 +121,14 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Which tools a rule is about.
+/// The tools that a rule covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolPattern {
     /// All of them: `*`.
     Any,
-    /// Those of any MCP server: `mcp_*`.
+    /// The tools of any MCP server: `mcp_*`.
     AnyServer,
-    /// Those of one MCP server: `mcp_NAME_*`.
+    /// The tools of one MCP server: `mcp_NAME_*`.
     Server(String),
     /// The one of this name.
     Named(String),
@@ -161,7 +160,7 @@ impl fmt::Display for ToolPattern {
     }
 }
 
-/// Which MCP servers a rule is about.
+/// The MCP servers that a rule covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerPattern {
     /// Any: `*`.
@@ -305,9 +304,9 @@ impl fmt::Display for RuleSource {
             Self::BuiltIn => f.write_str("built in"),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Setting(name) => f.write_str(name),
-            Self::Answer => f.write_str("your answer in this session"),
+            Self::Answer => f.write_str("your approval in this session"),
             Self::Saved { reach, path, line } => {
-                write!(f, "your answer {}, {}:{line}", reach, path.display())
+                write!(f, "your approval {}, {}:{line}", reach, path.display())
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Keeps the user's "always allow" for later sessions, and takes it back.
+//! Saves and revokes approvals ("always allow").
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::rule::{
 };
 use crate::{ApprovalMode, PolicyError, ProblemEffect, Reach};
 
-/// The modes in which a choice counts. A plan stays a plan.
+/// The modes in which a saved approval applies: all but plan.
 pub(crate) const SAVED_MODES: [ApprovalMode; 3] =
     [ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
 
@@ -29,18 +29,18 @@ pub struct AlwaysAllow {
     pub tool: String,
     /// The MCP server that it is of.
     pub server: Option<String>,
-    /// Which of its calls.
+    /// The calls of the tool.
     pub calls: AllowedCalls,
 }
 
-/// Which calls of a tool the user always allows.
+/// The calls of a tool that the user always allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowedCalls {
     /// All of them.
     All,
     /// Commands that begin with one of these, see [`crate::suggest_prefixes`].
     Commands(Vec<String>),
-    /// Those whose arguments match this expression, see [`crate::stable_json`].
+    /// Calls whose arguments match this expression, see [`crate::stable_json`].
     Arguments(String),
 }
 
@@ -53,7 +53,7 @@ impl AlwaysAllow {
         self.rule_for(Reach::Session)
     }
 
-    /// The rule of this reach, as it counts once it is saved.
+    /// The rule of this reach, as it applies once saved.
     ///
     /// # Errors
     /// [`PolicyError::NoRule`] if prefixes or expression are none.
@@ -62,7 +62,7 @@ impl AlwaysAllow {
             text: text.to_owned(),
             reason: reason.to_owned(),
         };
-        let tools = ToolPattern::parse(&self.tool).ok_or_else(|| no_rule(&self.tool, "it names no tool"))?;
+        let tools = ToolPattern::parse(&self.tool).ok_or_else(|| no_rule(&self.tool, "not a tool name"))?;
         let mut rule = Rule::new(tools, Verdict::Allow, reach.priority(), RuleSource::Answer);
         rule.server = self.server.clone().map(ServerPattern::Named);
         rule.modes = SAVED_MODES.to_vec();
@@ -74,7 +74,7 @@ impl AlwaysAllow {
                 Condition::Prefixes(prefixes.iter().map(parse).collect::<Result<_, _>>()?)
             }
             AllowedCalls::Commands(_) => {
-                return Err(no_rule(&self.tool, "it runs no commands, or none is named"));
+                return Err(no_rule(&self.tool, "not the shell tool, or no command given"));
             }
             AllowedCalls::Arguments(pattern) => {
                 Condition::Arguments(compile(pattern).map_err(|reason| no_rule(pattern, &reason))?)
@@ -85,7 +85,7 @@ impl AlwaysAllow {
 
     /// The calls in words, as [`Rule::describe`] has them.
     pub fn describe(&self) -> String {
-        self.to_rule().map_or_else(|_| format!("calls of {}", self.tool), |rule| rule.describe())
+        self.to_rule().map_or_else(|_| format!("calls to {}", self.tool), |rule| rule.describe())
     }
 
     fn to_table(&self) -> Table {
@@ -122,7 +122,7 @@ pub fn save_always_allow(
     patience: Patience,
 ) -> Result<Rule, PolicyError> {
     let described = choice.rule_for(reach)?.describe();
-    let _lock = Lock::beside(path, "saving what is always allowed", patience)?;
+    let _lock = Lock::beside(path, "saving an approval", patience)?;
     let mut text = read(path)?;
     saved_rules(&text, path, reach)?;
     let added = choice.to_table();
@@ -154,7 +154,7 @@ pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyErro
     if !path.exists() {
         return Ok(0);
     }
-    let _lock = Lock::beside(path, "revoking what is always allowed", patience)?;
+    let _lock = Lock::beside(path, "revoking an approval", patience)?;
     let text = read(path)?;
     let before = saved_rules(&text, path, reach)?;
     let is_meant = |rule: &Rule| rule.describe() == described;
@@ -172,15 +172,14 @@ pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyErro
     let is_sound = is_sound && tables(&after).len() + count == tables(&text).len();
     if !is_sound || count != lines.len() {
         let line = lines.first().copied().unwrap_or(1);
-        let reason = "the rule is not written as [[rule]]; take it out by hand".to_owned();
+        let reason = "the rule is not written as [[rule]]; remove it by hand".to_owned();
         return Err(PolicyError::Broken { path: path.clone(), line, reason });
     }
     write_private_atomically(path, after.as_bytes())?;
     Ok(count)
 }
 
-/// Marks what the user allowed in a file of saved choices as such. Anything else in it counts as if it were written
-/// elsewhere.
+/// Marks the allow rules of a file as saved approvals. Other rules in it work as anywhere else.
 pub(crate) fn mark_saved(rules: &mut [Rule], reach: Reach) {
     for rule in rules.iter_mut().filter(|rule| rule.verdict == Verdict::Allow) {
         if let RuleSource::File { path, line } = &rule.source {

@@ -79,7 +79,7 @@ pub fn rule_from_setting(standing: SettingVerdict, name: &str, origin: &str) -> 
     let make = |tools| Rule::new(tools, standing.verdict(), standing.priority(), source);
     let name_only = name.trim();
     if name_only.is_empty() {
-        return Err(no_rule("it is empty"));
+        return Err(no_rule("the name is empty"));
     }
     if standing.is_about_servers() {
         let mut rule = make(ToolPattern::Any);
@@ -92,16 +92,16 @@ pub fn rule_from_setting(standing: SettingVerdict, name: &str, origin: &str) -> 
     if let Some((tool, key)) = standing.argument() {
         // By its own tool alone: a sub-agent that is called like a tool must not free that one.
         let is_meant = format!("\0{key:?}:{}\0", regex::escape(&Value::from(name_only).to_string()));
-        let is_meant = Regex::new(&is_meant).map_err(|_| no_rule("it is too long"))?;
+        let is_meant = Regex::new(&is_meant).map_err(|_| no_rule("the name is too long"))?;
         let mut rule = make(ToolPattern::Named(tool.to_owned()));
         rule.condition = Condition::Arguments(is_meant);
         return Ok(rule);
     }
     let Some((tool, command)) = name_only.strip_suffix(')').and_then(|name| name.split_once('(')) else {
-        return ToolPattern::parse(name_only).map(make).ok_or_else(|| no_rule("it names no tool"));
+        return ToolPattern::parse(name_only).map(make).ok_or_else(|| no_rule("not a tool name"));
     };
     if !matches!(tool.trim(), SHELL_TOOL | "ShellTool") {
-        return Err(no_rule("only commands can be narrowed like this"));
+        return Err(no_rule("only run_shell_command takes a command in parentheses"));
     }
     let mut rule = make(ToolPattern::Named(SHELL_TOOL.to_owned()));
     rule.condition = Condition::Prefixes(vec![CommandPrefix::parse(command).map_err(no_rule)?]);

@@ -98,7 +98,7 @@ fn without_a_rule_the_mode_decides() {
     check(&policy, &call, in_mode(ApprovalMode::Yolo), "allow");
     check(&policy, &call, in_mode(ApprovalMode::Plan), "ask");
     assert!(policy.decide(&call, ALONE).rule.is_none());
-    assert_eq!(policy.decide(&call, ALONE).caution, Some(Caution::NobodyToAsk));
+    assert_eq!(policy.decide(&call, ALONE).caution, Some(Caution::NoTerminal));
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn a_model_is_told_why() {
         said(&policy, Situation::default()),
         "The policy does not allow this call of glob: deny rule \"mine\" (user 4.100, test.toml:1)."
     );
-    assert!(said(&Policy::default(), ALONE).contains("nobody is there"));
+    assert!(said(&Policy::default(), ALONE).contains("there is no terminal to ask on"));
 }
 
 #[test]
@@ -525,24 +525,24 @@ fn an_explanation_tells_what_is_unclear() {
     let call = Call::new("run_shell_command", &args);
     assert_eq!(
         policy.explain(&call, Situation::default()).to_string(),
-        r#"the user is asked
+        r#"needs approval
 
 "curl u": allowed
-  decided by the allow rule "web" (user 4.100, test.toml:1)
-  the deny rule "no rm" (user 4.100, test.toml:7) needs other arguments
-  the allow rule "shell" (user 4.100, test.toml:13) needs other arguments
+  decided by allow rule "web" (user 4.100, test.toml:1)
+  deny rule "no rm" (user 4.100, test.toml:7) requires other arguments
+  allow rule "shell" (user 4.100, test.toml:13) requires other arguments
 
-"sh": the user is asked
-  decided by the allow rule "shell" (user 4.100, test.toml:13)
-  stricter than that, because not all that it would run can be told: a shell would run its input
-  the deny rule "no rm" (user 4.100, test.toml:7) may be about this: not all that it would run can be told: a shell would run its input
-  the allow rule "web" (user 4.100, test.toml:1) needs other arguments
+"sh": needs approval
+  decided by allow rule "shell" (user 4.100, test.toml:13)
+  but stricter: cannot tell everything it would run: a shell would run its input
+  deny rule "no rm" (user 4.100, test.toml:7) may apply: cannot tell everything it would run: a shell would run its input
+  allow rule "web" (user 4.100, test.toml:1) requires other arguments
 "#
     );
     let Decision::Deny { reason } = policy.decide(&call, ALONE).decision else { panic!("not refused") };
     assert_eq!(
         reason,
-        "This call of run_shell_command was not run: not all that it would run can be told: a shell would run its input."
+        "This call of run_shell_command was not run: cannot tell everything it would run: a shell would run its input."
     );
 }
 
@@ -557,23 +557,23 @@ fn an_explanation_names_the_rule_and_those_that_lost() {
         policy.explain(&Call::new("run_shell_command", &args), Situation::default()).to_string();
     assert_eq!(
         explanation,
-        r#"the user is asked
+        r#"needs approval
 
 "ls": allowed
-  decided by the allow rule "lists" (user 4.100, test.toml:1)
-  the deny rule "plans" (user 4.100, test.toml:7) does not count in this mode
-  the allow rule "everything" (default 1.998, built in) does not count in this mode
-  the deny rule "planning" (default 1.040, built in) does not count in this mode
-  the deny rule "changes without a user" (default 1.010, built in) counts only without a user to ask
-  the ask_user rule "changes" (default 1.010, built in) also matches, but weighs less
+  decided by allow rule "lists" (user 4.100, test.toml:1)
+  deny rule "plans" (user 4.100, test.toml:7) does not apply in this mode
+  allow rule "everything" (default 1.998, built in) does not apply in this mode
+  deny rule "planning" (default 1.040, built in) does not apply in this mode
+  deny rule "changes without a user" (default 1.010, built in) applies only in non-interactive sessions
+  ask_user rule "changes" (default 1.010, built in) also matches, but another rule wins
 
-"make": the user is asked
-  decided by the ask_user rule "changes" (default 1.010, built in)
-  the deny rule "plans" (user 4.100, test.toml:7) does not count in this mode
-  the allow rule "lists" (user 4.100, test.toml:1) needs other arguments
-  the allow rule "everything" (default 1.998, built in) does not count in this mode
-  the deny rule "planning" (default 1.040, built in) does not count in this mode
-  the deny rule "changes without a user" (default 1.010, built in) counts only without a user to ask
+"make": needs approval
+  decided by ask_user rule "changes" (default 1.010, built in)
+  deny rule "plans" (user 4.100, test.toml:7) does not apply in this mode
+  allow rule "lists" (user 4.100, test.toml:1) requires other arguments
+  allow rule "everything" (default 1.998, built in) does not apply in this mode
+  deny rule "planning" (default 1.040, built in) does not apply in this mode
+  deny rule "changes without a user" (default 1.010, built in) applies only in non-interactive sessions
 "#
     );
 }

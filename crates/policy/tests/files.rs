@@ -28,8 +28,8 @@ fn check_field(field: &str, expected: &str) {
         "{GOOD}\n[[rule]]\ntoolName = 'run_shell_command'\ndecision = 'allow'\npriority = 1\n{field}\n"
     );
     let expected: Vec<_> = expected.split('\n').filter(|line| !line.is_empty()).collect();
-    let skips_file = expected.iter().any(|problem| problem.ends_with("(the file is skipped)"));
-    let skips_rule = expected.iter().any(|problem| problem.ends_with("(the rule is skipped)"));
+    let skips_file = expected.iter().any(|problem| problem.ends_with("(file skipped)"));
+    let skips_rule = expected.iter().any(|problem| problem.ends_with("(rule skipped)"));
     check(&text, if skips_file { 0 } else { 2 - usize::from(skips_rule) }, &expected);
 }
 
@@ -63,7 +63,7 @@ fn broken_toml_costs_the_file_and_names_the_line() {
 
 #[test]
 fn a_wrong_form_costs_the_file() {
-    let skipped = |line: usize, reason: &str| format!("f:{line}: {reason} (the file is skipped)");
+    let skipped = |line: usize, reason: &str| format!("f:{line}: {reason} (file skipped)");
     let check_form = |field: &str, reason: &str| check_field(field, &skipped(10, reason));
     check_form(
         "modes = ['fast']",
@@ -79,9 +79,9 @@ fn a_wrong_form_costs_the_file() {
 
     let without =
         |lines: &str, reason: &str| check(&format!("{GOOD}[[rule]]\n{lines}"), 0, &[&skipped(5, reason)]);
-    without("decision = 'deny'\npriority = 1", "toolName must be given (\"*\" stands for every tool)");
+    without("decision = 'deny'\npriority = 1", "toolName must be set (\"*\" matches every tool)");
     without("toolName = 'glob'\npriority = 1", "decision must be \"allow\", \"deny\" or \"ask_user\"");
-    without("toolName = 'glob'\ndecision = 'deny'", "priority must be a whole number from 0 to 999");
+    without("toolName = 'glob'\ndecision = 'deny'", "priority must be an integer from 0 to 999");
 
     let with = |line: &str, reason: &str| {
         let text = GOOD.lines().filter(|good| good.split(' ').next() != line.split(' ').next());
@@ -91,57 +91,56 @@ fn a_wrong_form_costs_the_file() {
     with("toolName = ''", "toolName must not be empty");
     with("toolName = ['glob', '']", "toolName must not be empty");
     for priority in ["-1", "1000", "1.5", "'1'", "99999999999999999999"] {
-        with(&format!("priority = {priority}"), "priority must be a whole number from 0 to 999");
+        with(&format!("priority = {priority}"), "priority must be an integer from 0 to 999");
     }
     with("decision = 'maybe'", "decision must be \"allow\", \"deny\" or \"ask_user\"");
-    check("rule = 3", 0, &["f:1: rules are written as [[rule]] (the file is skipped)"]);
-    check("rule = [3]", 0, &["f:1: a rule must be a table (the file is skipped)"]);
+    check("rule = 3", 0, &["f:1: write rules as [[rule]] (file skipped)"]);
+    check("rule = [3]", 0, &["f:1: a rule must be a table (file skipped)"]);
 }
 
 #[test]
 fn a_senseless_rule_costs_itself() {
-    let check_sense =
-        |field: &str, reason: &str| check_field(field, &format!("f:{reason} (the rule is skipped)"));
+    let check_sense = |field: &str, reason: &str| check_field(field, &format!("f:{reason} (rule skipped)"));
     check_sense("argsPattern = '('", "10: argsPattern: unclosed group");
     check_sense("commandRegex = 'a)('", "10: commandRegex: unopened group");
     check_sense(
         "commandPrefix = 'a; b'",
-        "10: commandPrefix: the prefix must be the beginning of one command",
+        "10: commandPrefix: the prefix must be the start of a single command",
     );
     check_sense("commandPrefix = ['ls', '']", "10: commandPrefix: the prefix is empty");
     check_sense(
         "commandPrefix = 'a'\ncommandRegex = 'b'",
-        "11: commandRegex: it cannot stand beside commandPrefix",
+        "11: commandRegex: cannot be combined with commandPrefix",
     );
     check_sense(
         "argsPattern = 'a'\ncommandPrefix = 'b'",
-        "11: commandPrefix: it cannot stand beside argsPattern",
+        "11: commandPrefix: cannot be combined with argsPattern",
     );
     let long = format!("argsPattern = '{}'", "a".repeat(2049));
     check_sense(&long, "10: argsPattern: the expression is longer than 2048 bytes");
     check(
         &format!("{GOOD}commandPrefix = 'ls'"),
         0,
-        &["f:5: commandPrefix: it goes only with toolName = \"run_shell_command\" (the rule is skipped)"],
+        &["f:5: commandPrefix: requires toolName = \"run_shell_command\" (rule skipped)"],
     );
 }
 
 #[test]
 fn slips_are_pointed_out() {
-    check_field("denyMesage = 'x'", "f:10: \"denyMesage\" is unknown; did you mean \"denyMessage\"?");
-    check_field("something = 'x'", "f:10: \"something\" is unknown");
+    check_field("denyMesage = 'x'", "f:10: unknown field \"denyMesage\"; did you mean \"denyMessage\"?");
+    check_field("something = 'x'", "f:10: unknown field \"something\"");
     let tool = |name: &str, expected: &[&str]| check(&GOOD.replace("glob", name), 1, expected);
-    tool("read_fil", &["f:2: there is no tool \"read_fil\"; did you mean \"read_file\"?"]);
-    tool("wrtie_file", &["f:2: there is no tool \"wrtie_file\"; did you mean \"write_file\"?"]);
+    tool("read_fil", &["f:2: unknown tool \"read_fil\"; did you mean \"read_file\"?"]);
+    tool("wrtie_file", &["f:2: unknown tool \"wrtie_file\"; did you mean \"write_file\"?"]);
     tool("something_else_entirely", &[]);
     tool("mcp_glob", &[]);
     tool("*", &[]);
     check(
         "[[safety_checker]]\ntoolName = 'x'\n",
         0,
-        &["f:1: safety checkers are not supported; rules of decision ask_user can do without them"],
+        &["f:1: safety checkers are not supported; use rules with decision = \"ask_user\""],
     );
-    check("[rules]\n", 0, &["f:1: \"rules\" is unknown; rules are written as [[rule]]"]);
+    check("[rules]\n", 0, &["f:1: unknown key \"rules\"; write rules as [[rule]]"]);
 }
 
 #[test]
@@ -196,8 +195,8 @@ fn every_tier_is_read_and_a_bad_file_harms_no_other() {
     let problems: Vec<_> = loaded.problems.iter().map(ToString::to_string).collect();
     assert_eq!(problems.len(), 3, "{problems:?}");
     assert!(problems[0].contains("a.toml:1: "), "{problems:?}");
-    assert!(problems[1].ends_with("could not read it: it is larger than a megabyte (the file is skipped)"));
-    assert!(problems[2].ends_with("could not read it: it is no regular file (the file is skipped)"));
+    assert!(problems[1].ends_with("could not read the file: larger than 1 MB (file skipped)"));
+    assert!(problems[2].ends_with("could not read the file: not a regular file (file skipped)"));
 }
 
 #[test]
@@ -217,8 +216,8 @@ fn extensions_allow_nothing() {
     assert_eq!(
         problems,
         [
-            format!("{path}:5: an extension cannot allow anything (the rule is skipped)"),
-            format!("{path}:13: an extension has no say in the mode yolo (the rule is skipped)")
+            format!("{path}:5: extensions cannot allow calls (rule skipped)"),
+            format!("{path}:13: extensions cannot add rules for yolo mode (rule skipped)")
         ]
     );
     assert_eq!(loaded.rules.len(), default_rules().len() + 2);
@@ -253,7 +252,7 @@ fn the_system_s_policies_must_be_the_administrator_s() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("changed");
     let (from, problems) = load();
     assert_eq!(from, [format!("{}:1", other.display())]);
-    assert!(problems[0].reason.starts_with("it does not count, because "), "{problems:?}");
+    assert!(problems[0].reason.starts_with("ignored: "), "{problems:?}");
 }
 
 fn choice(tool: &str, calls: AllowedCalls) -> AlwaysAllow {
@@ -279,7 +278,7 @@ fn a_saved_choice_counts_and_is_saved_once() {
     };
     let git = choice("run_shell_command", commands(&["git log", "ls"]));
     let first = save(&git);
-    let place = format!("your answer everywhere, {}:1", path.display());
+    let place = format!("your approval everywhere, {}:1", path.display());
     assert_eq!(first, format!("allow rule (user 4.950, {place})"));
     let once = fs::read_to_string(&path).expect("there");
     assert_eq!(save(&git), first);
@@ -312,7 +311,7 @@ fn a_saved_choice_counts_and_is_saved_once() {
 #[test]
 fn an_answer_counts_at_once_below_the_user_s_rules() {
     let rule = choice("write_file", AllowedCalls::All).to_rule().expect("a rule");
-    assert_eq!(rule.to_string(), "allow rule (workspace 3.950, your answer in this session)");
+    assert_eq!(rule.to_string(), "allow rule (workspace 3.950, your approval in this session)");
     let policy = Policy::new(default_rules()).with(rule);
     let args = json!({"file_path": "x"});
     let decision = policy.decide(&Call::new("write_file", &args), Situation::default()).decision;
@@ -445,8 +444,8 @@ fn a_saved_choice_counts_where_it_was_made_for() {
             })
             .collect::<Vec<_>>()
     };
-    let everywhere = "everywhere 4.950 every call of write_file";
-    assert_eq!(load(files.clone()), ["project 3.950 every call of replace", everywhere]);
+    let everywhere = "everywhere 4.950 any call to write_file";
+    assert_eq!(load(files.clone()), ["project 3.950 any call to replace", everywhere]);
     assert_eq!(load(SavedFiles { project: None, ..files }), [everywhere]);
 }
 
@@ -456,10 +455,10 @@ fn revoking_takes_effect_in_a_policy_at_once() {
     let policy = Policy::new(default_rules())
         .with(rule("write_file", Reach::Session))
         .with(rule("replace", Reach::Session))
-        .without_saved(Reach::Session, "every call of write_file")
-        .without_saved(Reach::Project, "every call of replace");
+        .without_saved(Reach::Session, "any call to write_file")
+        .without_saved(Reach::Project, "any call to replace");
     let saved: Vec<String> = policy.saved().iter().map(|rule| rule.describe()).collect();
-    assert_eq!(saved, ["every call of replace"]);
+    assert_eq!(saved, ["any call to replace"]);
 }
 
 #[test]
@@ -472,10 +471,10 @@ fn a_saved_choice_is_named_by_number_or_words() {
         Ok(rule) => rule.describe(),
         Err(error) => error.to_string(),
     };
-    assert_eq!(find("1"), "every call of write_file");
+    assert_eq!(find("1"), "any call to write_file");
     assert_eq!(find(" Cargo TEST "), "commands like `cargo test …`");
-    assert_eq!(find("every call"), "could not tell which saved rule \"every call\" means: 1 and 2 match");
+    assert_eq!(find("any call"), "\"any call\" matches several saved approvals: 1 and 2");
     for unknown in ["0", "4", "cargo build", "", "-1"] {
-        assert_eq!(find(unknown), format!("could not find the saved rule {unknown:?}: there are 3"));
+        assert_eq!(find(unknown), format!("no saved approval matches {unknown:?}: 3 are saved"));
     }
 }

@@ -92,8 +92,8 @@ fn an_explanation_says_that_a_deny_outranks_it() {
     let args = json!({"command": "git push"});
     let explained = policy.explain(&Call::new("run_shell_command", &args), Situation::default()).to_string();
     let expected = [
-        "decided by the deny rule \"no pushing\" (workspace 3.001, written.toml:1)",
-        "the allow rule (user 4.950, your answer in this session) also matches, but a rule that denies outranks what you always allow",
+        "decided by deny rule \"no pushing\" (workspace 3.001, written.toml:1)",
+        "allow rule (user 4.950, your approval in this session) also matches, but a deny rule overrides saved approvals",
     ];
     for line in expected {
         assert!(explained.contains(line), "no {line:?} in:\n{explained}");

@@ -39,44 +39,44 @@ pub enum Unclear {
     Depth,
     /// A command that changes how the shell reads what follows: `alias`, `shopt`, `set -k`.
     ShellOption,
-    /// The program's name is only known when the line runs: `$x`, `r[m]`, `{rm,-r}`.
+    /// The program's name is known only at run time: `$x`, `r[m]`, `{rm,-r}`.
     Program,
-    /// A script that is put together when the line runs: `sh -c "$x"`, `eval $x`.
+    /// A script that is built at run time: `sh -c "$x"`, `eval $x`.
     Argument,
     /// A shell that runs its input.
     Input,
     /// An option of a wrapper that is not known, so that the command behind it cannot be told.
     Option,
-    /// A script in a language that is not read here.
+    /// A script in a language that is not analysed.
     Code,
 }
 
-/// A clause that can stand behind "because".
+/// A clause that can follow "because".
 impl fmt::Display for Unclear {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unclosed => "a quote, a bracket or a here-document is not closed",
-            Self::StrayBracket => "a closing bracket has no opening one",
-            Self::Keyword => "case, select, function, coproc and [[ are not followed",
-            Self::Loop => "only loops of the form \"for name in words\" are followed",
-            Self::Function => "functions, arrays and extended patterns are not followed",
-            Self::Arithmetic => "arithmetic with more than plain numbers is not followed",
-            Self::Dollar => "$$, $[ and $\" are not the same in every shell",
-            Self::Parameter => "only plain forms of ${…} are followed",
-            Self::Backticks => "backslashes in backticks are not the same in every shell",
-            Self::Document => "the end of a here-document is not certain",
-            Self::Continuation => "a backslash at a line end stands within an operator or an expansion",
-            Self::Redirection => "a redirection has no target, or not the same one in every shell",
-            Self::Escapes => "$'…' is not the same in every shell",
-            Self::Subscript => "a subscript may hold anything",
-            Self::Character => "it has control characters or unusual blanks",
+            Self::Unclosed => "a quote, bracket or here-document is not closed",
+            Self::StrayBracket => "a closing bracket has no opening bracket",
+            Self::Keyword => "case, select, function, coproc and [[ are not analysed",
+            Self::Loop => "only loops of the form \"for NAME in WORDS\" are analysed",
+            Self::Function => "functions, arrays and extended patterns are not analysed",
+            Self::Arithmetic => "arithmetic beyond plain numbers is not analysed",
+            Self::Dollar => "$$, $[ and $\" differ between shells",
+            Self::Parameter => "only plain forms of ${…} are analysed",
+            Self::Backticks => "backslashes in backticks differ between shells",
+            Self::Document => "the end of a here-document is ambiguous",
+            Self::Continuation => "a line continuation splits an operator or an expansion",
+            Self::Redirection => "a redirection has no target, or one that differs between shells",
+            Self::Escapes => "$'…' differs between shells",
+            Self::Subscript => "a subscript may contain anything",
+            Self::Character => "it contains control characters or unusual blanks",
             Self::Depth => "it is nested too deeply",
-            Self::ShellOption => "it changes how the shell reads what follows",
-            Self::Program => "the program is only known when the line runs",
-            Self::Argument => "a script is put together when the line runs",
+            Self::ShellOption => "it changes how the shell reads the rest",
+            Self::Program => "the program is known only at run time",
+            Self::Argument => "a script is built at run time",
             Self::Input => "a shell would run its input",
-            Self::Option => "an option of the program in front of the command is not known",
-            Self::Code => "it holds code that is not read",
+            Self::Option => "the program that wraps the command has an unknown option",
+            Self::Code => "it contains code that is not analysed",
         })
     }
 }

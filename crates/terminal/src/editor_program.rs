@@ -7,16 +7,16 @@ use std::process::Command;
 use crate::notice::Notice;
 
 fn failed(what: &str, reason: impl std::fmt::Display) -> Notice {
-    Notice::error(format!("{what}: {reason}")).with_hint("$VISUAL or $EDITOR names your editor.")
+    Notice::error(format!("{what}: {reason}")).with_hint("Set $VISUAL or $EDITOR to your editor.")
 }
 
 /// Opens a text in the user's editor and returns the edited text.
 pub(crate) fn edit(program: &str, text: &str) -> Result<String, Notice> {
     let file = tempfile::Builder::new().prefix("longhaul-").suffix(".md").tempfile();
-    let file = file.map_err(|error| failed("There is no place for a file to edit", error))?;
-    fs::write(file.path(), text).map_err(|error| failed("The file to edit could not be written", error))?;
+    let file = file.map_err(|error| failed("Could not create a temporary file", error))?;
+    fs::write(file.path(), text).map_err(|error| failed("Could not write the temporary file", error))?;
     edit_files(program, &[file.path().to_path_buf()])?;
-    fs::read_to_string(file.path()).map_err(|error| failed("What was edited could not be read", error))
+    fs::read_to_string(file.path()).map_err(|error| failed("Could not read the edited file", error))
 }
 
 /// Opens files in the user's editor.
@@ -25,8 +25,8 @@ pub(crate) fn edit_files(program: &str, files: &[PathBuf]) -> Result<(), Notice>
     let name = words.next().unwrap_or("vi");
     match Command::new(name).args(words).args(files).status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(failed(&format!("{name} ended"), status)),
-        Err(error) => Err(failed(&format!("{name} could not be started"), error)),
+        Ok(status) => Err(failed(&format!("{name} failed"), status)),
+        Err(error) => Err(failed(&format!("Could not start {name}"), error)),
     }
 }
 
@@ -38,7 +38,12 @@ mod tests {
     fn what_the_editor_leaves_is_taken() {
         assert_eq!(edit("true", "as it was").expect("it ends well"), "as it was");
         assert_eq!(edit("sed -i s/was/is/", "as it was").expect("it ends well"), "as it is");
-        assert!(edit("false", "x").expect_err("it fails").text.starts_with("false ended"));
-        assert!(edit("no-such-editor", "x").expect_err("it fails").text.contains("could not be started"));
+        assert!(edit("false", "x").expect_err("it fails").text.starts_with("false failed"));
+        assert!(
+            edit("no-such-editor", "x")
+                .expect_err("it fails")
+                .text
+                .starts_with("Could not start no-such-editor")
+        );
     }
 }

@@ -80,7 +80,7 @@ pub enum ReviewDecision {
 pub struct SkillChoice {
     /// The skill's name.
     pub name: String,
-    /// When to use it, as the skill says.
+    /// The skill's own description of when to use it.
     pub description: String,
     /// True if it is enabled.
     pub is_enabled: bool,

@@ -141,7 +141,7 @@ impl LineLoop<'_> {
             }
             Some(_) if focus == Focus::Pending && answer(line, &choices).is_some() => {
                 self.handle(press(KeyCode::Enter))?;
-                self.notify("That came before the question could be read. Answer once more.")?;
+                self.notify("You answered before the question was shown. Answer again.")?;
             }
             Some(_) if focus == Focus::Pending => self.queue(line)?,
             // The line replaces the old text, because there is no cursor to edit it with.
@@ -177,7 +177,7 @@ impl LineLoop<'_> {
         let before = self.state.queue.len();
         self.enter(line)?;
         if self.state.queue.len() > before {
-            self.notify("This is your next message, and no answer.")?;
+            self.notify("Not an answer: queued as your next message.")?;
         }
         Ok(())
     }
@@ -212,8 +212,8 @@ impl LineLoop<'_> {
         let state = &self.state;
         let awaited = match (&state.compaction, state.tools.last(), &state.activity) {
             _ if !state.is_busy() || !state.dialogs.is_empty() => String::new(),
-            (Some(compacting), ..) => format!("making room: {}", compacting.stage),
-            (None, Some(tool), _) => format!("{} runs: {}", tool.name, view::describe_call(&tool.preview)),
+            (Some(compacting), ..) => format!("compacting: {}", compacting.stage),
+            (None, Some(tool), _) => format!("running {}: {}", tool.name, view::describe_call(&tool.preview)),
             // An arriving answer is printed anyway.
             (None, None, Some(work)) if work.description.starts_with("waiting") => work.description.clone(),
             _ => return Ok(()),
@@ -275,7 +275,7 @@ impl LineLoop<'_> {
                 self.handle(edited.map_or_else(UiInput::Failed, |()| UiInput::EditedFiles(then)))?;
             }
             UiEffect::Copy(_) => {
-                let notice = Notice::warning("There is no clipboard here.");
+                let notice = Notice::warning("No clipboard in line mode.");
                 self.handle(UiInput::Failed(notice))?;
             }
             UiEffect::ClearScreen | UiEffect::Suspend | UiEffect::Ring => {}
@@ -312,7 +312,7 @@ impl LineLoop<'_> {
             (Surface::Spoken, Some(Dialog::Approval(approving))) => match approving.stage {
                 ApprovalStage::Choosing | ApprovalStage::Always => "Your answer, one letter: ",
                 ApprovalStage::Reason => "Your reason: ",
-                ApprovalStage::Editing => "Your change: ",
+                ApprovalStage::Editing => "Your edit: ",
             },
             (Surface::Spoken, Some(_)) => "Your answer: ",
             _ => "> ",

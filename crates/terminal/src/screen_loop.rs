@@ -218,7 +218,7 @@ impl<'a> ScreenLoop<'a> {
             UiEffect::Remember(text) => {
                 if let Some(Err(error)) = self.history.as_ref().map(|file| file.append(&text)) {
                     self.history = None;
-                    let text = format!("What you type is not kept for later sessions: {error}");
+                    let text = format!("Could not save the input history: {error}");
                     self.handle(UiInput::Failed(Notice::warning(text)))?;
                 }
             }

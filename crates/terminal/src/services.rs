@@ -78,7 +78,7 @@ pub trait Services: Send + Sync {
 
     /// A page with the active skills and their sources, or with all skills found and their problems.
     fn skill_list(&self, _all: bool) -> Page {
-        Page::new("There are no skills here.")
+        Page::new("No skills here.")
     }
 
     /// A page with a skill as the model reads it.
@@ -86,7 +86,7 @@ pub trait Services: Send + Sync {
     /// # Errors
     /// The reason why it cannot be shown.
     fn skill(&self, name: &str) -> Result<Page, Notice> {
-        Err(Notice::error(format!("There is no skill {name}.")))
+        Err(Notice::error(format!("Unknown skill: {name}.")))
     }
 
     /// Enables or disables a skill at once; returns a message about the change.
@@ -94,7 +94,7 @@ pub trait Services: Send + Sync {
     /// # Errors
     /// The reason for the failure; nothing has changed.
     fn switch_skill(&mut self, _agent: &mut Agent, name: &str, _on: bool) -> Result<String, Notice> {
-        Err(Notice::error(format!("There is no skill {name}.")))
+        Err(Notice::error(format!("Unknown skill: {name}.")))
     }
 
     /// Searches for skills again; returns a message about new and missing ones.
@@ -102,7 +102,7 @@ pub trait Services: Send + Sync {
     /// # Errors
     /// The reason for the failure; the known skills stay active.
     fn reload_skills(&mut self, _agent: &mut Agent) -> Result<String, Notice> {
-        Ok("There are no skills here.".to_string())
+        Ok("No skills here.".to_string())
     }
 
     /// The items of an inbox.
@@ -123,7 +123,7 @@ pub trait Services: Send + Sync {
         _inbox: InboxKind,
         _review: &ReviewDecision,
     ) -> Result<Notice, Notice> {
-        Err(Notice::error("Nothing waits here."))
+        Err(Notice::error("The inbox is empty."))
     }
 
     /// Ends all background work and completes the session.

@@ -26,7 +26,7 @@ const MARKS: &[(&str, &str)] = &[
     ("• ", ""),
     ("☑ ", "done: "),
     ("☐ ", "to do: "),
-    ("☒ ", "given up: "),
+    ("☒ ", "cancelled: "),
 ];
 
 /// A line in words; none if it only draws something.
@@ -51,9 +51,9 @@ pub(crate) fn status(status: &StatusLine) -> String {
     facts.extend(status.branch.as_ref().map(|branch| format!("branch {branch}")));
     facts.extend(match status.mode {
         ApprovalMode::Default => None,
-        ApprovalMode::AutoEdit => Some("edits are free".to_string()),
-        ApprovalMode::Yolo => Some("everything is free".to_string()),
-        ApprovalMode::Plan => Some("only reading".to_string()),
+        ApprovalMode::AutoEdit => Some("auto-edit mode".to_string()),
+        ApprovalMode::Yolo => Some("yolo mode".to_string()),
+        ApprovalMode::Plan => Some("plan mode".to_string()),
     });
     if !status.is_trusted {
         facts.push("folder not trusted".to_string());
@@ -96,10 +96,10 @@ mod tests {
         check("❯ hello", Some("You: hello"));
         check("  ✓ allowed once", Some("Done: allowed once"));
         check("  │ ☑ look", Some("done: look"));
-        check("◆ Compacted: 60 → 15 tokens", Some("Compacted: 60 to 15 tokens"));
+        check("◆ Compacted 60 → 15 tokens", Some("Compacted 60 to 15 tokens"));
         check("● grep  x  30 ms · 6 lines", Some("Tool: grep  x  30 ms, 6 lines"));
         check("▸ y  yes, once", Some("y  yes, once"));
-        check("  └ 2 lines more (Ctrl-O)", Some("2 lines more (Ctrl-O)"));
+        check("  └ 2 more lines (Ctrl-O)", Some("2 more lines (Ctrl-O)"));
         check("", Some(""));
         check("────────  ──", None);
         check("日本語", Some("日本語"));
@@ -133,7 +133,7 @@ mod tests {
         let guessed = StatusLine { meter: guessed, mode, is_trusted, cost: None, branch: None, ..counted };
         assert_eq!(
             status(&guessed),
-            "some-model, ~/app, only reading, folder not trusted, context about 16 % of 1,000,000 tokens"
+            "some-model, ~/app, plan mode, folder not trusted, context about 16 % of 1,000,000 tokens"
         );
         assert_eq!(status(&StatusLine { is_trusted: true, ..StatusLine::default() }), "");
     }

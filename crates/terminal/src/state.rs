@@ -361,7 +361,7 @@ impl UiState {
             pending: 1,
             ..Self::default()
         };
-        state.set_activity("getting ready");
+        state.set_activity("starting");
         state
     }
 

@@ -213,8 +213,8 @@ impl Tool for Glob {
         let arguments: GlobArguments = parse_arguments(NAME, args)?;
         self.task(args)?;
         Ok(Preview::Look(match arguments.dir_path {
-            Some(folder) => format!("files like {} in {folder}", arguments.pattern),
-            None => format!("files like {}", arguments.pattern),
+            Some(folder) => format!("files matching {} in {folder}", arguments.pattern),
+            None => format!("files matching {}", arguments.pattern),
         }))
     }
 

@@ -212,8 +212,8 @@ impl Tool for GrepSearch {
         let places: Vec<&str> =
             arguments.dir_path.iter().chain(&arguments.include).map(String::as_str).collect();
         Ok(Preview::Look(match places.is_empty() {
-            true => format!("lines like {}", arguments.pattern),
-            false => format!("lines like {} in {}", arguments.pattern, places.join(", ")),
+            true => format!("lines matching {}", arguments.pattern),
+            false => format!("lines matching {} in {}", arguments.pattern, places.join(", ")),
         }))
     }
 

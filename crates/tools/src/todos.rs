@@ -74,8 +74,8 @@ impl Tool for WriteTodos {
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
         Ok(Preview::Other(match items(args)?.len() {
-            1 => "a list of 1 thing to do".to_string(),
-            count => format!("a list of {count} things to do"),
+            1 => "list 1 to-do item".to_string(),
+            count => format!("list {count} to-do items"),
         }))
     }
 
@@ -112,7 +112,7 @@ mod tests {
         let expected = "The list is now:\n1. [completed] read\n2. [in progress] write\n3. [pending] test\n4. [cancelled] x";
         assert_eq!(call(&WriteTodos, &todos), ToolOutcome::Succeeded(expected.into()));
         assert_eq!(call(&WriteTodos, &list(&[])), ToolOutcome::Succeeded("The list is empty.".into()));
-        assert_eq!(WriteTodos.preview(&todos), Ok(Preview::Other("a list of 4 things to do".into())));
+        assert_eq!(WriteTodos.preview(&todos), Ok(Preview::Other("list 4 to-do items".into())));
         let read = TodoItem { text: "read".into(), status: TodoStatus::Completed };
         assert_eq!(items(&todos).unwrap()[0], read);
     }

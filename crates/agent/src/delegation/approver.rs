@@ -65,7 +65,7 @@ fn lock(waited: &Mutex<Waited>) -> MutexGuard<'_, Waited> {
 
 impl Approver for SubagentApprover<'_> {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Approval> {
-        let who = format!("the sub-agent {:?} wants it", self.name);
+        let who = format!("requested by sub-agent {:?}", self.name);
         let reason = match &request.reason {
             Some(reason) => format!("{who}; {reason}"),
             None => who,
@@ -75,7 +75,7 @@ impl Approver for SubagentApprover<'_> {
     }
 
     fn answer<'a>(&'a self, question: &'a UserQuestion) -> BoxFuture<'a, Option<String>> {
-        let text = format!("{} (asked by the sub-agent {:?})", question.text, self.name);
+        let text = format!("{} (asked by sub-agent {:?})", question.text, self.name);
         let question = UserQuestion { text, ..question.clone() };
         Box::pin(async move { self.ask(self.user.answer(&question)).await })
     }

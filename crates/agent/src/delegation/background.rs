@@ -1,4 +1,4 @@
-//! Sub-agents in the background of a turn: they work while the agent that sent them goes on, and report when they are done.
+//! Background sub-agents of a turn: they work while the agent that started them continues, and report when done.
 
 use std::future::poll_fn;
 use std::pin::pin;

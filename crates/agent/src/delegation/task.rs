@@ -45,7 +45,7 @@ pub(crate) struct SubagentTask {
     wait: SubagentWait,
     settings: Settings,
     memory: Option<SessionMemory>,
-    /// The keeper of memory files, if that is the sub-agent.
+    /// The memory manager, if that is the sub-agent.
     manager: Option<MemoryManager>,
     session: NewSession,
     lineage: Lineage,
@@ -107,7 +107,7 @@ impl SubagentTask {
         Ok(Self { wait, memory, ..task })
     }
 
-    /// The request to the keeper of memory files in the arguments of a call. To it they are material, no instructions.
+    /// The request to the memory manager in the arguments of a call. They are data to it, not instructions.
     pub(crate) fn for_manager(
         session: &AgentSession,
         approvals: &ApprovalLock,
@@ -238,7 +238,7 @@ impl SubagentTask {
                 counter: deps.counter.filter(|_| !self.has_own_model),
                 approver: &approver,
                 tools: tools.as_deref().unwrap_or(deps.tools),
-                // The keeper of memory works alone.
+                // The memory manager works alone.
                 subagents: if files.is_some() { Subagents::NONE } else { deps.subagents },
                 manager: deps.manager.filter(|_| files.is_none()),
                 // Its model was chosen with it, and the editor is open for somebody else.
@@ -277,12 +277,12 @@ fn find_model(definition: &SubagentDefinition, deps: &AgentDeps<'_>) -> Option<M
     let SubagentModel::Named(name) = &definition.model else { return None };
     let found = match deps.models {
         Some(models) => models.find(name).map(|named| named.profile),
-        None => Err("no other model can be reached".to_string()),
+        None => Err("no other models are available".to_string()),
     };
     found
         .map_err(|reason| {
             deps.warn(format!(
-                "the sub-agent {:?} asks the model of the conversation instead of {name:?}: {reason}",
+                "sub-agent {:?} uses the conversation's model instead of {name:?}: {reason}",
                 definition.name.as_str()
             ));
         })
@@ -404,7 +404,7 @@ fn answer_of(
     let statistics = session.statistics();
     let (requests, tools) =
         (statistics.requests, statistics.tools.values().map(|tool| tool.calls).sum::<u32>());
-    let line = ToolDisplay::Line(format!("{name}: {requests} requests, {tools} tool calls"));
+    let line = ToolDisplay::Line(format!("{name}: {requests} model requests, {tools} tool calls"));
     if let Some(result) = result {
         return ToolAnswer::succeeded(result).shown(line);
     }

@@ -1,4 +1,4 @@
-//! Requests and answers in the form in which hooks know them: words only, whoever the provider is.
+//! Requests and answers in the form in which hooks know them: text only, the same for every provider.
 //!
 //! Changes of hooks are put back into the real request, in which calls, results and media stay as they are. A change that
 //! would leave a broken request behind is refused as a whole.
@@ -54,20 +54,20 @@ pub(crate) fn encode_request(request: &Request) -> Value {
 pub(crate) fn apply_request(mut request: Request, over: &Map<String, Value>) -> Result<Request, String> {
     if let Some(model) = over.get("model") {
         let name = model.as_str().map(str::trim).filter(|name| !name.is_empty());
-        request.model = name.ok_or("\"model\" is no name")?.to_string();
+        request.model = name.ok_or("\"model\" is not a name")?.to_string();
     }
     if let Some(messages) = over.get("messages") {
         let new = decode_messages(messages)?;
         request.messages = replace_words(request.messages, &new);
         if !request.messages.iter().any(|message| message.role == Role::User && !message.is_empty()) {
-            return Err("nobody would ask anything".into());
+            return Err("no user message would be left".into());
         }
         if !find_faults(&request.messages).is_empty() {
-            return Err("calls and their results would no longer stand together".into());
+            return Err("tool calls would be separated from their results".into());
         }
     }
     if let Some(config) = over.get("config") {
-        let config = config.as_object().ok_or("\"config\" is no object")?;
+        let config = config.as_object().ok_or("\"config\" is not an object")?;
         request.sampling = decode_sampling(request.sampling, config)?;
     }
     if let Some(Value::Object(config)) = over.get("toolConfig") {
@@ -90,12 +90,12 @@ pub(crate) fn choose_tools(
         Some("AUTO" | "MODE_UNSPECIFIED") => ToolChoice::Free,
         Some("ANY") => ToolChoice::Required,
         Some("NONE") => ToolChoice::Forbidden,
-        Some(_) => return Err(format!("there is no mode {:?}", mode.unwrap_or_default())),
+        Some(_) => return Err(format!("unknown mode {:?}", mode.unwrap_or_default())),
     };
     if !allowed.is_empty() && request.tool_choice != ToolChoice::Forbidden {
         let is_allowed = |name: &str| allowed.contains(&name);
         if !request.tools.iter().any(|tool| is_allowed(&tool.name)) {
-            return Err(format!("there are no tools {}", allowed.join(", ")));
+            return Err(format!("unknown tools: {}", allowed.join(", ")));
         }
         // Who may not say that it is done could never end.
         request.tools.retain(|tool| is_allowed(&tool.name) || tool.name == OwnTool::CompleteTask.name());
@@ -114,7 +114,7 @@ fn texts_of(messages: &[Message]) -> Vec<(usize, HookText)> {
 }
 
 fn decode_messages(value: &Value) -> Result<Vec<HookText>, String> {
-    let messages = value.as_array().ok_or("\"messages\" is no list")?;
+    let messages = value.as_array().ok_or("\"messages\" is not a list")?;
     let decode = |(index, message): (usize, &Value)| {
         let role = match message.get("role").and_then(Value::as_str) {
             Some("user" | "system") => Role::User,
@@ -122,7 +122,7 @@ fn decode_messages(value: &Value) -> Result<Vec<HookText>, String> {
             _ => return Err(format!("message {index} has no role")),
         };
         let content = message.get("content").and_then(words).filter(|content| !content.trim().is_empty());
-        let content = content.ok_or_else(|| format!("message {index} says nothing"))?;
+        let content = content.ok_or_else(|| format!("message {index} is empty"))?;
         Ok(HookText { role, content })
     };
     messages.iter().enumerate().map(decode).collect()
@@ -187,7 +187,7 @@ fn decode_sampling(mut sampling: Sampling, config: &Map<String, Value>) -> Resul
     let number = |name: &str, least: f64, most: f64| -> Result<Option<f64>, String> {
         let Some(value) = config.get(name) else { return Ok(None) };
         let number = value.as_f64().filter(|number| (least..=most).contains(number));
-        number.map(Some).ok_or_else(|| format!("{value} is no {name:?}"))
+        number.map(Some).ok_or_else(|| format!("{value} is not a valid {name:?}"))
     };
     sampling.temperature = number("temperature", 0.0, 2.0)?.or(sampling.temperature);
     sampling.top_p = number("topP", 0.0, 1.0)?.or(sampling.top_p);
@@ -196,7 +196,8 @@ fn decode_sampling(mut sampling: Sampling, config: &Map<String, Value>) -> Resul
     sampling.max_output = most.or(sampling.max_output);
     if let Some(stop) = config.get("stopSequences") {
         let texts = stop.as_array().map(|texts| texts.iter().map(|text| text.as_str().map(str::to_string)));
-        sampling.stop = texts.and_then(Iterator::collect).ok_or("\"stopSequences\" is no list of texts")?;
+        sampling.stop =
+            texts.and_then(Iterator::collect).ok_or("\"stopSequences\" is not a list of strings")?;
     }
     Ok(sampling)
 }

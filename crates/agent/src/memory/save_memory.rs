@@ -11,7 +11,7 @@ use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvo
 use longhaul_workspace::Patience;
 use serde_json::Value;
 
-/// The tool `save_memory`. What it saves counts from the next turn on.
+/// The tool `save_memory`. What it saves applies from the next turn on.
 pub struct SaveMemory {
     places: Places,
     settings: MemorySettings,

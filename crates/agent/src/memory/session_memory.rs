@@ -91,7 +91,7 @@ impl SessionMemory {
         &self.left_out
     }
 
-    /// Every file that counts now, those that tools brought in last.
+    /// Every active file, those loaded by tools last.
     pub fn files(&self) -> impl Iterator<Item = &MemoryFile> {
         self.memory.files.iter().chain(self.jit.files())
     }
@@ -331,7 +331,7 @@ impl SessionMemory {
         let notices = self.memory.notices.iter().map(ToString::to_string);
         let left_out = self.left_out.iter().map(|file| {
             format!(
-                "{} is too large for memory: {} of {} tokens are read",
+                "{} is too large: loaded {} of {} tokens",
                 self.name(&file.path),
                 file.kept.0,
                 file.tokens.0

@@ -74,7 +74,7 @@ pub enum SubagentTools {
 /// The model that a sub-agent asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubagentModel {
-    /// That of the agent that starts it.
+    /// The model of the agent that starts it.
     Inherited,
     /// The one of this name.
     Named(String),
@@ -138,7 +138,7 @@ impl fmt::Display for DefinitionProblem {
     }
 }
 
-/// Reads a definition from the text of its file. What is wrong with a line costs that line; without a name, a
+/// Reads a definition from the text of its file. An invalid line is skipped; without a name, a
 /// description and a prompt there is no definition.
 pub(crate) fn parse_definition(
     text: &str,
@@ -148,7 +148,7 @@ pub(crate) fn parse_definition(
         Ok(front) => front,
         Err(error) => return (None, vec![DefinitionProblem::at(1, describe(error))]),
     };
-    let unread = |line| DefinitionProblem::at(line, "it is not of the form \"key: value\"");
+    let unread = |line| DefinitionProblem::at(line, "expected \"key: value\"");
     let mut problems: Vec<DefinitionProblem> = unread_lines.into_iter().map(unread).collect();
     let mut stated = Stated::default();
     for field in fields {
@@ -199,7 +199,7 @@ impl Stated {
                 self.name = Some(name.ok_or_else(|| problem(NO_NAME))?);
             }
             "description" => {
-                self.description = Some(text(value).ok_or_else(|| problem("is no text"))?);
+                self.description = Some(text(value).ok_or_else(|| problem("is not a string"))?);
             }
             "tools" => {
                 let names = match value {
@@ -217,50 +217,49 @@ impl Stated {
             }
             "model" => {
                 let name = text(value).filter(|name| !name.is_empty());
-                self.model = Some(match name.ok_or_else(|| problem("is no name"))?.as_str() {
+                self.model = Some(match name.ok_or_else(|| problem("is not a name"))?.as_str() {
                     "inherit" => SubagentModel::Inherited,
                     name => SubagentModel::Named(name.to_string()),
                 });
             }
             "max_turns" => {
                 let turns = text(value).and_then(|turns| turns.parse().ok()).filter(|turns| *turns > 0);
-                self.most_turns = Some(turns.ok_or_else(|| problem("is no whole number of at least 1"))?);
+                self.most_turns = Some(turns.ok_or_else(|| problem("is not a positive integer"))?);
             }
             "max_time_minutes" | "timeout_mins" => {
                 let minutes = text(value).and_then(|minutes| minutes.parse::<f64>().ok());
                 let time = minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
                 let time = time.filter(|time| !time.is_zero());
-                let time = time.ok_or_else(|| problem("is no number of minutes above 0"))?;
+                let time = time.ok_or_else(|| problem("is not a positive number of minutes"))?;
                 self.most_time = Some(time.min(LONGEST_TIME));
             }
             "kind" => self.is_remote = text(value).is_some_and(|kind| kind == "remote"),
             "display_name" => {}
-            _ => return Err(problem("is not known here and does not count")),
+            _ => return Err(problem("is unknown and ignored")),
         }
         Ok(())
     }
 
     fn complete(self, body: &str, source: SubagentSource) -> Result<SubagentDefinition, DefinitionProblem> {
         if self.is_remote {
-            return Err(DefinitionProblem::of_file(
-                "it is an agent elsewhere, and only local ones can be started",
-            ));
+            return Err(DefinitionProblem::of_file("remote agents are not supported"));
         }
         if self.is_misnamed {
-            return Err(DefinitionProblem::of_file("without a name it does not count"));
+            return Err(DefinitionProblem::of_file("skipped: its name is invalid"));
         }
         let file_name = || SubagentName::parse(source.file()?.file_stem()?.to_str()?);
         let name = self.name.or_else(file_name);
-        let name = name.ok_or_else(|| DefinitionProblem::of_file(format!("its file name {NO_NAME}")))?;
+        let name = name.ok_or_else(|| DefinitionProblem::of_file(format!("the file name {NO_NAME}")))?;
         let described = self.description.map(|text| one_line(&text)).filter(|text| !text.is_empty());
-        let description = described.ok_or_else(|| DefinitionProblem::of_file("it has no \"description\""))?;
+        let description =
+            described.ok_or_else(|| DefinitionProblem::of_file("\"description\" is missing"))?;
         let prompt = body.trim();
         if prompt.is_empty() {
-            return Err(DefinitionProblem::of_file("it has no prompt below its front matter"));
+            return Err(DefinitionProblem::of_file("no prompt below the front matter"));
         }
         if prompt.chars().count() > LONGEST_PROMPT {
             return Err(DefinitionProblem::of_file(format!(
-                "its prompt is longer than {LONGEST_PROMPT} characters"
+                "the prompt is longer than {LONGEST_PROMPT} characters"
             )));
         }
         Ok(SubagentDefinition {
@@ -276,12 +275,12 @@ impl Stated {
     }
 }
 
-const NO_NAME: &str = "is no name: letters, digits, \"-\" and \"_\", at most 64 of them";
+const NO_NAME: &str = "is not a valid name: use at most 64 letters, digits, \"-\" and \"_\"";
 
 fn describe(error: FrontMatterError) -> &'static str {
     match error {
-        FrontMatterError::Missing => "it does not begin with front matter between two lines of \"---\"",
-        FrontMatterError::Unclosed => "its front matter has no second line of \"---\"",
+        FrontMatterError::Missing => "does not start with front matter between two \"---\" lines",
+        FrontMatterError::Unclosed => "the front matter has no closing \"---\" line",
     }
 }
 
@@ -370,10 +369,10 @@ mod tests {
         let definition = definition.expect("it is one all the same");
         assert_eq!((definition.most_turns, definition.most_time), (USUAL_TURNS, USUAL_TIME));
         let expected = [
-            "line 3: \"max_turns\" is no whole number of at least 1",
-            "line 4: \"max_time_minutes\" is no number of minutes above 0",
-            "line 5: \"colour\" is not known here and does not count",
-            "line 6: \"model\" is no name",
+            "line 3: \"max_turns\" is not a positive integer",
+            "line 4: \"max_time_minutes\" is not a positive number of minutes",
+            "line 5: \"colour\" is unknown and ignored",
+            "line 6: \"model\" is not a name",
         ];
         assert_eq!(problems, expected);
         for minutes in ["NaN", "inf", "1e400", "0", "1e-30"] {
@@ -386,15 +385,12 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        check_refused("Review.", "line 1: it does not begin with front matter between two lines of \"---\"");
-        check_refused("---\nname: x\n---\nReview.", "it has no \"description\"");
-        check_refused("---\ndescription: x\n---\n \n", "it has no prompt below its front matter");
-        check_refused("---\ndescription: ' \t'\n---\nx", "it has no \"description\"");
-        check_refused("---\nname: ../x\ndescription: x\n---\nx", "without a name it does not count");
-        check_refused(
-            "---\nkind: remote\ndescription: x\n---\nx",
-            "it is an agent elsewhere, and only local ones can be started",
-        );
+        check_refused("Review.", "line 1: does not start with front matter between two \"---\" lines");
+        check_refused("---\nname: x\n---\nReview.", "\"description\" is missing");
+        check_refused("---\ndescription: x\n---\n \n", "no prompt below the front matter");
+        check_refused("---\ndescription: ' \t'\n---\nx", "\"description\" is missing");
+        check_refused("---\nname: ../x\ndescription: x\n---\nx", "skipped: its name is invalid");
+        check_refused("---\nkind: remote\ndescription: x\n---\nx", "remote agents are not supported");
     }
 
     #[test]
@@ -405,7 +401,7 @@ mod tests {
         assert_eq!(long.description.chars().count(), LONGEST_DESCRIPTION + 1);
         check_refused(
             &format!("---\ndescription: x\n---\n{}", "x".repeat(LONGEST_PROMPT + 1)),
-            "its prompt is longer than 60000 characters",
+            "the prompt is longer than 60000 characters",
         );
     }
 

@@ -38,8 +38,8 @@ const MOST_FILES: usize = 200;
 /// Makes the source of a definition in this file.
 type SourceOf = fn(PathBuf) -> SubagentSource;
 
-/// Loads every definition. A project's outweigh the user's, and those outweigh what comes with Longhaul. A file that is
-/// wrong is a problem and nothing more.
+/// Loads every definition. Project definitions override the user's, and those override the built-in ones. An invalid file
+/// is skipped and reported.
 pub fn load_subagents(places: &SubagentPlaces) -> LoadedSubagents {
     let mut loaded = LoadedSubagents::default();
     let mut known: BTreeMap<SubagentName, SubagentDefinition> =
@@ -53,14 +53,12 @@ pub fn load_subagents(places: &SubagentPlaces) -> LoadedSubagents {
             let file = shown(source);
             if let Some(first) = own.get(name) {
                 let first = shown(&first.source);
-                loaded.problems.push(format!("{file}: {first} defines {:?} already", name.as_str()));
+                loaded.problems.push(format!("{file}: {:?} is already defined in {first}", name.as_str()));
                 continue;
             }
             if let Some(former) = known.get(name) {
                 let former = shown(&former.source);
-                loaded
-                    .notes
-                    .push(format!("{file} defines the sub-agent {:?} in place of {former}", name.as_str()));
+                loaded.notes.push(format!("{file}: sub-agent {:?} replaces {former}", name.as_str()));
             }
             own.insert(name.clone(), definition);
         }
@@ -113,7 +111,7 @@ impl LoadedSubagents {
 fn shown(source: &SubagentSource) -> String {
     match source.file() {
         Some(file) => file.display().to_string(),
-        None => "the one that comes with Longhaul".to_string(),
+        None => "the built-in one".to_string(),
     }
 }
 
@@ -136,14 +134,14 @@ fn definition_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 fn read_text(path: &Path) -> io::Result<String> {
     let failed = |text: &str| io::Error::new(ErrorKind::InvalidData, text.to_string());
     if !fs::metadata(path)?.is_file() {
-        return Err(failed("it is no file"));
+        return Err(failed("not a file"));
     }
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST_FILE {
-        return Err(failed("it is larger than 256 KiB"));
+        return Err(failed("larger than 256 KiB"));
     }
-    String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| failed("not valid UTF-8"))
 }
 
 #[cfg(test)]
@@ -202,12 +200,12 @@ mod tests {
         assert_eq!(description("explorer").as_deref(), Some("the user's"));
         assert_eq!(description("tester").as_deref(), Some("the project's"));
         assert_eq!(loaded.notes.len(), 2, "{:?}", loaded.notes);
-        assert!(loaded.notes[0].ends_with("\"explorer\" in place of the one that comes with Longhaul"));
-        assert!(loaded.notes[1].contains("tester.md defines the sub-agent \"tester\" in place of"));
+        assert!(loaded.notes[0].ends_with("\"explorer\" replaces the built-in one"));
+        assert!(loaded.notes[1].contains("tester.md: sub-agent \"tester\" replaces"));
         assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
         assert!(
             loaded.problems[0].contains("zz.md: ")
-                && loaded.problems[0].ends_with("defines \"tester\" already")
+                && loaded.problems[0].contains("\"tester\" is already defined in ")
         );
     }
 
@@ -226,12 +224,12 @@ mod tests {
         assert_eq!(names(&loaded), ["explorer", "generalist", "typo"]);
         let problems = loaded.problems.join("\n");
         for expected in [
-            "binary.md: it is not UTF-8",
-            "folder.md: it is no file",
-            "large.md: it is larger than 256 KiB",
-            "open.md:1: its front matter has no second line of \"---\"",
-            "typo.md:3: \"max_turns\" is no whole number of at least 1",
-            "up.md:2: \"name\" is no name",
+            "binary.md: not valid UTF-8",
+            "folder.md: not a file",
+            "large.md: larger than 256 KiB",
+            "open.md:1: the front matter has no closing \"---\" line",
+            "typo.md:3: \"max_turns\" is not a positive integer",
+            "up.md:2: \"name\" is not a valid name",
         ] {
             assert!(problems.contains(expected), "no {expected:?} in:\n{problems}");
         }

@@ -25,7 +25,7 @@ impl Subagents {
     /// No sub-agents.
     pub(crate) const NONE: &'static Self = &Self(Vec::new());
 
-    /// A list of these; of two with one name, the later one counts.
+    /// A list of these; of two with the same name, the later one wins.
     pub fn new(definitions: impl IntoIterator<Item = SubagentDefinition>) -> Self {
         let mut known: Vec<SubagentDefinition> = Vec::new();
         for definition in definitions {
@@ -77,9 +77,7 @@ impl Subagents {
         for SubagentDefinition { name, tools, source, .. } in &self.0 {
             let SubagentTools::Only(named) = tools else { continue };
             let place = source.file().map(|file| format!("{}: ", file.display())).unwrap_or_default();
-            let describe = |tool| {
-                format!("{place}the sub-agent \"{name}\" is to use {tool:?}, and there is no such tool")
-            };
+            let describe = |tool| format!("{place}sub-agent \"{name}\" lists an unknown tool: {tool:?}");
             unknown.extend(named.iter().filter(|tool| !is_known(tool)).map(describe));
         }
         unknown
@@ -119,8 +117,7 @@ mod tests {
             definition("c", "x", "'*'"),
         ]);
         let unknown = subagents.unknown_tools(&["glob".into()]);
-        let expected = "/agents/b.md: the sub-agent \"b\" is to use \"telepathy\", and there is no such tool"
-            .to_string();
+        let expected = "/agents/b.md: sub-agent \"b\" lists an unknown tool: \"telepathy\"".to_string();
         assert_eq!(unknown, [expected]);
     }
 }

@@ -69,7 +69,7 @@ impl Tool for ActivateSkill {
         let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
         ToolDeclaration {
             name: ACTIVATE_TOOL.to_string(),
-            description: "Gives you the instructions of a skill, and the list of its files. ToolInvocation it before you begin a task that \
+            description: "Gives you the instructions of a skill, and the list of its files. Call it before you begin a task that \
                           one of the available skills describes."
                 .to_string(),
             parameters: json!({

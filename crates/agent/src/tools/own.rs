@@ -101,7 +101,7 @@ impl OwnTool {
                 let wanted = parse_arguments::<CompactArguments>(self.name(), args)?;
                 let focus =
                     wanted.focus.map(|focus| format!(", with a focus on {focus}")).unwrap_or_default();
-                Preview::Other(format!("shorten the conversation{focus}"))
+                Preview::Other(format!("compact the conversation{focus}"))
             }
             Self::AskUser => Preview::Other(parse_arguments::<AskArguments>(self.name(), args)?.question),
             Self::CompleteTask => {

@@ -65,9 +65,9 @@ enum HookedRequest {
 enum HookedAnswer {
     /// Counts.
     Accepted(Message),
-    /// Counts as far as its words go, and the turn ends.
+    /// Its text is kept, and the turn ends.
     Stopped(Message, String),
-    /// Does not count, and the turn ends.
+    /// It is discarded, and the turn ends.
     Withheld(String),
 }
 
@@ -271,7 +271,7 @@ async fn run_request_hooks(
         if let Some(response) = outcome.llm_response() {
             match decode_response(response) {
                 Ok(answer) => return HookedRequest::Answered(answer),
-                Err(reason) => deps.warn(format!("what a hook answers does not count: {reason}")),
+                Err(reason) => deps.warn(format!("ignored a hook's answer: {reason}")),
             }
         }
         if let Some(reason) = outcome.block() {
@@ -317,7 +317,7 @@ async fn run_answer_hooks(
                     rewrite(&mut reply, Some(&text).filter(|text| !text.is_empty()).map(String::as_str));
                 }
             }
-            Err(reason) => deps.warn(format!("what a hook makes of the answer does not count: {reason}")),
+            Err(reason) => deps.warn(format!("ignored a hook's change to the answer: {reason}")),
         }
     }
     if let Some(reason) = outcome.block() {
@@ -332,12 +332,16 @@ async fn run_answer_hooks(
 fn check_fits(session: &AgentSession, turn: &TurnState, request: Request) -> Result<Request, String> {
     let window = RequestWindow::of(session, turn);
     let tokens = window.fixed().total() + session.settings.estimator.messages(&request.messages);
-    if tokens > window.input_limit() { Err("it would not fit in the window".into()) } else { Ok(request) }
+    if tokens > window.input_limit() {
+        Err("it would not fit in the context window".into())
+    } else {
+        Ok(request)
+    }
 }
 
 fn changed_or_original(changed: Result<Request, String>, original: Request, deps: &AgentDeps<'_>) -> Request {
     changed.unwrap_or_else(|reason| {
-        deps.warn(format!("what a hook changes in the request does not count: {reason}"));
+        deps.warn(format!("ignored a hook's change to the request: {reason}"));
         original
     })
 }
@@ -348,7 +352,7 @@ pub(super) fn calibrate(model: &str, seen: Observation, deps: &AgentDeps<'_>) {
     match file.learn(model, seen, &CalibrationSettings::default(), Patience::None) {
         // Where somebody else is learning just now, this estimate stays a little worse.
         Ok(_) | Err(EngineError::Workspace(WorkspaceError::Locked { .. })) => {}
-        Err(error) => deps.warn(format!("could not keep what was learned about {model}: {error}")),
+        Err(error) => deps.warn(format!("could not save the token calibration of {model}: {error}")),
     }
 }
 

@@ -81,7 +81,7 @@ impl LoopVerdict {
         let analysis = self.analysis.split_whitespace().collect::<Vec<_>>().join(" ");
         let analysis = analysis.trim_end_matches('.');
         match analysis {
-            "" => "the last steps repeat each other and get nowhere".to_string(),
+            "" => "the last steps repeat without progress".to_string(),
             analysis => truncate_middle(analysis, LONGEST_DETAIL),
         }
     }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_read_with_patience() {
-        let nowhere = "the last steps repeat each other and get nowhere";
+        let nowhere = "the last steps repeat without progress";
         check_verdict(
             r#"{"analysis": "It edits\n one file.", "confidence": 0.9}"#,
             Some((true, "It edits one file")),

@@ -102,7 +102,7 @@ pub(crate) async fn run_turn(
     finish_turn(session, turn, end, deps)
 }
 
-/// Records what waits, and goes on with the turn that ended because it could not be recorded; `None` where no answer is
+/// Records what is pending, and continues the turn that ended because it could not be recorded; `None` where no answer is
 /// owed.
 pub(crate) async fn resume_turn(
     session: &mut AgentSession,
@@ -123,7 +123,7 @@ pub(crate) async fn resume_turn(
     finish_turn(session, turn, end, deps).map(Some)
 }
 
-/// Finds the tools that the model is told of from now on.
+/// Finds the tools to declare to the model from now on.
 pub(crate) fn declare_tools(session: &AgentSession, turn: &mut TurnState, deps: &AgentDeps<'_>) {
     turn.tools = DeclaredTools::declare(session, deps);
 }
@@ -421,8 +421,8 @@ fn find_owed(messages: &[Message]) -> Option<Owed> {
 
 fn describe_loop(found: &Loop) -> String {
     match found {
-        Loop::Calls { tools } if tools.len() == 1 => format!("the same call of {} over and over", tools[0]),
-        Loop::Calls { tools } => format!("the same round of calls over and over: {}", tools.join(", ")),
-        Loop::Words { text } => format!("the same words over and over: {:?}", text.trim()),
+        Loop::Calls { tools } if tools.len() == 1 => format!("repeated calls to {}", tools[0]),
+        Loop::Calls { tools } => format!("a repeated round of calls: {}", tools.join(", ")),
+        Loop::Words { text } => format!("repeated text: {:?}", text.trim()),
     }
 }

@@ -33,7 +33,7 @@ pub(super) enum PreparedCall<'h> {
 pub(super) struct ReadyCall<'h> {
     /// As the model made it.
     pub(super) call: ToolCall,
-    /// The arguments that count.
+    /// The effective arguments.
     pub(super) args: Value,
     pub(super) target: ToolTarget<'h>,
     pub(super) preview: Preview,
@@ -144,12 +144,12 @@ pub(super) async fn ask_approval(
     cancel: &CancellationToken,
 ) -> Approval {
     if !session.settings.permissions.situation.is_interactive {
-        return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
+        return Approval::Denied { reason: Some("Not approved: running without a terminal.".to_string()) };
     }
     let ToolCall { name, args, .. } = &request.call;
     let notification = HookEvent::Notification {
         notification_type: "ToolPermission".to_string(),
-        message: format!("{name} needs permission to run"),
+        message: format!("{name} needs approval to run"),
         details: json!({"tool_name": name, "tool_input": args}),
     };
     session.run_hooks(notification, deps, cancel).await;
@@ -172,7 +172,7 @@ fn allow_always(session: &mut AgentSession, always: &AlwaysAllow, reach: Reach, 
         None => always.to_rule(),
     };
     let rule = saved.or_else(|error| {
-        deps.warn(format!("it is allowed in this session only: {error}"));
+        deps.warn(format!("approved for this session only: {error}"));
         always.to_rule()
     });
     match rule {
@@ -181,8 +181,8 @@ fn allow_always(session: &mut AgentSession, always: &AlwaysAllow, reach: Reach, 
     }
 }
 
-/// The "always" that the user may choose for a call, and where it would count: a rule of the user's own may weigh more than
-/// an answer.
+/// The "always" that the user may choose for a call, with the scopes in which it would take effect: a rule of the user's
+/// own may outrank an approval.
 pub(super) fn offer_always(permissions: &Permissions, tool: &str, args: &Value) -> Option<AlwaysOffer> {
     let allow = always_for(tool, args)?;
     let Permissions { policy, situation, saved, subagent, .. } = permissions;
@@ -224,7 +224,7 @@ pub(super) fn decide(
     };
     let ruling = decide(target.policy_name(tool));
     if target.policy_name(tool) != tool {
-        // Under its own name, too, what somebody forbids or wants to be asked about counts.
+        // Deny and ask rules for its own name apply too.
         let own = decide(tool);
         let stated = own.rule.filter(|rule| rule.priority.tier() > RuleTier::Default);
         let is_stricter = match stated.map(|rule| rule.verdict) {
@@ -237,7 +237,7 @@ pub(super) fn decide(
         }
     }
     let decision = match ruling.decision {
-        // Each change that it makes is asked for when it comes.
+        // Each change that it makes needs its own approval.
         Decision::Ask if matches!(target, ToolTarget::Manager(_)) => Decision::Allow,
         decision => decision,
     };
@@ -247,7 +247,7 @@ pub(super) fn decide(
 /// The decision of the rules about a call.
 pub(super) struct Permission {
     pub(super) decision: Decision,
-    /// The file that grants rights and would be changed.
+    /// The protected file that would be changed.
     pub(super) protected: Option<ProtectedFile>,
     offers_always: bool,
 }
@@ -261,7 +261,7 @@ impl Permission {
     ) -> (Option<String>, Option<AlwaysOffer>) {
         let always = always.filter(|_| self.offers_always);
         let Some(file) = &self.protected else { return (asked, always) };
-        let reason = format!("it changes {file}, a file that grants rights");
+        let reason = format!("it changes {file}, a protected file");
         let reason = asked.map_or_else(|| reason.clone(), |asked| format!("{asked}; {reason}"));
         // An answer for good would lift nothing.
         (Some(reason), None)

@@ -48,7 +48,7 @@ impl DifficultyScore {
     fn decide(self, pro_from: u8) -> Option<RoutingDecision> {
         let is_hard = self.score >= f64::from(pro_from);
         let model_choice = if is_hard { ModelTier::Pro } else { ModelTier::Flash };
-        let reasoning = format!("{:.0} of 100 for difficulty. {}", self.score, self.reasoning.trim());
+        let reasoning = format!("difficulty {:.0}/100. {}", self.score, self.reasoning.trim());
         (1.0..=100.0).contains(&self.score).then_some(RoutingDecision { reasoning, model_choice })
     }
 }
@@ -96,7 +96,7 @@ async fn classify<'a>(
 ) -> Option<(Router<'a>, RoutingDecision)> {
     let router = deps.router?;
     if session.settings.permissions.situation.mode == ApprovalMode::Plan {
-        let reasoning = "a plan is being made".to_string();
+        let reasoning = "plan mode".to_string();
         return Some((router, RoutingDecision { reasoning, model_choice: ModelTier::Pro }));
     }
     let messages = session.conversation.transcript().messages();

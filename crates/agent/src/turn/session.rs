@@ -305,7 +305,7 @@ impl AgentSession {
         Some(runner.run(event, cancel).await)
     }
 
-    /// Adds a rule that the user granted. It counts from now on.
+    /// Adds a rule that the user granted, effective at once.
     pub(super) fn grant(&mut self, rule: Rule) {
         let permissions = &mut self.settings.permissions;
         permissions.policy = std::mem::take(&mut permissions.policy).with(rule.clone());
@@ -322,7 +322,7 @@ impl AgentSession {
     ) {
         self.statistics.add(statistics);
         if let Err(error) = self.conversation.add_spend(spend, (deps.now)()) {
-            deps.warn(format!("could not record what a sub-agent's compactions cost: {error}"));
+            deps.warn(format!("could not save the cost of a sub-agent's compactions: {error}"));
         }
         granted.into_iter().for_each(|rule| self.grant(rule));
     }

@@ -19,7 +19,7 @@ pub(crate) struct TurnState {
     pub(super) prompt: String,
     /// Steps taken so far.
     pub(super) steps: u32,
-    /// The tools that the model is told of.
+    /// The tools declared to the model.
     pub(super) tools: DeclaredTools,
     /// The model that was chosen for the prompt, where that is not the usual one.
     pub(super) route: Option<ChosenRoute>,

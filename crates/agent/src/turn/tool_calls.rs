@@ -323,7 +323,7 @@ async fn run_tail_call(
         Decision::Allow => {}
         Decision::Deny { reason } => return ToolAnswer::failed(reason),
         Decision::Ask => {
-            let reason = format!("a hook wants it in place of {}", original.name);
+            let reason = format!("requested by a hook in place of {}", original.name);
             let (reason, always) = permission.question(
                 Some(reason),
                 offer_always(&session.settings.permissions, target.policy_name(name), args),

@@ -59,7 +59,7 @@ pub(crate) fn truncate(
     let saved = match deps.files.save(&file, &shortened.full) {
         Ok(_) => Some((shortened.text, place)),
         Err(error) => {
-            deps.warn(format!("the whole output of {} could not be saved: {error}", call.name));
+            deps.warn(format!("could not save the full output of {}: {error}", call.name));
             None
         }
     };

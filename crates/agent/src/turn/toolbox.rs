@@ -1,4 +1,4 @@
-//! The tools of a turn: those that the model is told of, and what answers a call by its name.
+//! The tools of a turn: those declared to the model, and the targets of calls by name.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::tools::{OwnTool, size_of, within_share};
 /// The deepest agent that may start others: the main agent is at 0.
 const DEEPEST: u32 = 3;
 
-/// The tools that the model is told of.
+/// The tools declared to the model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeclaredTools {
     declarations: Vec<ToolDeclaration>,
@@ -26,7 +26,7 @@ pub(super) struct DeclaredTools {
     indices: HashMap<String, usize>,
     /// The names of those that may be called in this step, where those are not all.
     offered: Option<Vec<String>>,
-    /// `true` if the keeper of memory files may be called.
+    /// `true` if the memory manager may be called.
     has_manager: bool,
 }
 
@@ -67,7 +67,7 @@ impl DeclaredTools {
         Self { declarations, tokens, indices, offered: None, has_manager: manager.is_some() }
     }
 
-    /// The declarations, as the model is told.
+    /// The declarations for the model.
     pub(super) fn declarations(&self) -> &[ToolDeclaration] {
         &self.declarations
     }
@@ -144,7 +144,7 @@ impl ToolTarget<'_> {
     }
 }
 
-/// `true` if the model is told of one of the agent's own tools.
+/// `true` if one of the agent's own tools is declared to the model.
 fn is_offered(tool: OwnTool, session: &AgentSession) -> bool {
     match tool {
         OwnTool::RecallHistory => true,

@@ -43,7 +43,7 @@ fn a_projects_deny_outranks_what_is_always_allowed() {
         answered(&sandbox)
     );
     let said = text(&sandbox.run(&["policy", "check", "run_shell_command", "touch x"]).stdout);
-    assert!(said.contains("a rule that denies outranks what you always allow"), "{said}");
+    assert!(said.contains("a deny rule overrides saved approvals"), "{said}");
 }
 
 #[test]
@@ -81,20 +81,22 @@ fn saved_rules_are_listed_and_revoked() {
         .map(|rule| json!([rule["number"], rule["reach"], rule["allows"], rule["line"]]))
         .collect();
     let touch = "commands like `touch …`";
-    let memory = "every call of save_memory";
+    let memory = "any call to save_memory";
     let expected =
         json!([[1, "project", touch, 1], [2, "everywhere", touch, 2], [3, "everywhere", memory, 10]]);
     assert_eq!(Value::from(facts), expected);
     assert_eq!(saved[0]["file"], json!(sandbox.path(&file)));
     let first = &listed["rules"][0];
     let facts = json!([first["priority"], first["tier"], first["decision"], first["source"], first["about"]]);
-    assert_eq!(facts, json!(["4.007", "user", "deny", "file", "every call of glob"]));
+    assert_eq!(facts, json!(["4.007", "user", "deny", "file", "any call to glob"]));
     let bare = text(&sandbox.run(&["policy"]).stdout);
     for part in ["2  everywhere  commands like `touch …`", "4.007  deny", "policy revoke NUMBER"] {
         assert!(bare.contains(part), "no {part:?} in {bare}");
     }
 
-    for (given, reason) in [("4", "there are 3"), ("touch", "1 and 2 match"), ("cargo", "there are 3")] {
+    for (given, reason) in
+        [("4", "3 are saved"), ("touch", "saved approvals: 1 and 2"), ("cargo", "3 are saved")]
+    {
         let output = sandbox.run(&["policy", "revoke", given]);
         let said = text(&output.stderr);
         assert!(output.status.code() == Some(1) && said.contains(reason) && said.contains("hint:"), "{said}");
@@ -107,7 +109,7 @@ fn saved_rules_are_listed_and_revoked() {
     );
     let left = fs::read_to_string(sandbox.path("home/policies/auto-saved.toml")).expect("there");
     assert_eq!(left, format!("# mine\n# facts\n{MEMORY}"));
-    let said = text(&sandbox.run(&["policy", "revoke", "every", "call"]).stdout);
-    assert!(said.starts_with("No longer always allowed everywhere: every call of save_memory"), "{said}");
+    let said = text(&sandbox.run(&["policy", "revoke", "any", "call"]).stdout);
+    assert!(said.starts_with("No longer always allowed everywhere: any call to save_memory"), "{said}");
     assert_eq!(list(&sandbox)["saved"].as_array().map(Vec::len), Some(1));
 }

@@ -35,7 +35,10 @@ fn a_task_is_done_elsewhere_and_only_its_result_is_read() {
     assert!(output.status.success(), "{said}");
     assert_eq!(answered(&sandbox)[0]["output"], "The port is 48213.");
     assert!(said.contains("note: scout: read_file: "), "{said}");
-    assert!(said.contains("note: scout: write_file was not run: Nobody is there to allow this."), "{said}");
+    assert!(
+        said.contains("note: scout: write_file was not run: Not approved: running without a terminal."),
+        "{said}"
+    );
     assert!(!sandbox.path("work/other.txt").exists());
 
     let inside: Vec<&Value> = lines.iter().filter(|line| line["type"] == "subagent").collect();
@@ -113,9 +116,12 @@ fn definitions_are_listed_with_what_is_wrong() {
     assert_eq!(names(&listed), ["explorer user", "generalist built_in", "scout project"]);
     assert_eq!(listed["notes"].as_array().map(Vec::len), Some(1), "{listed}");
     let told = text(&sandbox.run(&["agents", "list"]).stdout);
-    assert!(told.contains("broken.md:1: its front matter has no second line"), "{told}");
+    assert!(told.contains("broken.md:1: the front matter has no closing"), "{told}");
     assert!(told.contains("no-such-model") && told.contains("30 steps, 10 minutes"), "{told}");
 
     let said = text(&sandbox.say(&["-p", "hi"]).stderr);
-    assert!(said.contains("broken.md:1: ") && said.contains("there is no such tool"), "{said}");
+    assert!(
+        said.contains("broken.md:1: ") && said.contains("lists an unknown tool: \"telepathy\""),
+        "{said}"
+    );
 }

@@ -50,7 +50,7 @@ fn a_sentence_that_is_being_typed_answers_nothing() {
         sandbox.write("work/go", "");
         terminal.wait_for("Allow run_shell_command?");
         type_keys(&mut terminal, &SENTENCE[begun..]).wait_for(&format!("❯ {SENTENCE}"));
-        terminal.wait_for("Allow run_shell_command?").wait_for("Tab answers this");
+        terminal.wait_for("Allow run_shell_command?").wait_for("Tab to answer");
         assert!(!sandbox.path("work/made.txt").exists());
         assert!(saved(&sandbox).is_empty(), "{:?}", saved(&sandbox));
         // It is sent when there is time, and the question is answered by who turns to it.
@@ -70,7 +70,7 @@ fn the_question_is_answered_beside_a_draft() {
     terminal.wait_for("ask, or").enter("Do it.").wait_for("sh wait.sh");
     terminal.send("and yes").wait_for("❯ and yes");
     sandbox.write("work/go", "");
-    terminal.wait_for("Tab answers this").send("\t").wait_for("Tab goes back").answer("y");
+    terminal.wait_for("Tab to answer").send("\t").wait_for("Tab to return").answer("y");
     terminal.wait_for("Then not.").wait_for("❯ and yes");
     assert!(sandbox.path("work/made.txt").exists());
 }
@@ -103,7 +103,7 @@ fn always_in_this_project_holds_here_and_is_revoked() {
     sandbox.write("home/settings.json", summaries);
     let mut terminal = sandbox.start();
     allow(&mut terminal, &[("yes, once", "a"), ("everywhere, in every project", "p")]);
-    terminal.wait_for("allowed from now on, in this project").wait_for("First.");
+    terminal.wait_for("always allowed in this project").wait_for("First.");
     let files = saved(&sandbox);
     assert!(files.len() == 1 && files[0].starts_with(sandbox.path("home/tmp")), "{files:?}");
     terminal.wait_for("ask, or").send("\x04");
@@ -118,10 +118,8 @@ fn always_in_this_project_holds_here_and_is_revoked() {
     assert_eq!(elsewhere.end(), 0);
     // Who takes it back is asked again, in the same session.
     let mut terminal = sandbox.start();
-    terminal.wait_for("ask, or").enter("/policy").wait_for("Always allowed by you");
-    terminal
-        .enter("/policy revoke touch")
-        .wait_for("No longer always allowed in this project: commands like");
+    terminal.wait_for("ask, or").enter("/policy").wait_for("Saved approvals");
+    terminal.enter("/policy revoke touch").wait_for("Revoked in this project: commands like");
     assert_eq!(std::fs::read_to_string(&files[0]).expect("there"), "");
     allow(&mut terminal, &[("yes, once", "y")]).wait_for("Fourth.");
 }
@@ -131,11 +129,8 @@ fn always_in_this_session_leaves_nothing_behind() {
     let sandbox = Sandbox::new([touch(), touch(), gemini::text("Done.")]);
     let mut terminal = sandbox.start();
     allow(&mut terminal, &[("yes, once", "a"), ("everywhere, in every project", "s")]);
-    terminal.wait_for("allowed from now on, in this session").wait_for("Done.");
-    terminal
-        .wait_for("ask, or")
-        .enter("/policy revoke 1")
-        .wait_for("No longer always allowed in this session");
+    terminal.wait_for("always allowed in this session").wait_for("Done.");
+    terminal.wait_for("ask, or").enter("/policy revoke 1").wait_for("Revoked in this session");
     assert!(saved(&sandbox).is_empty(), "{:?}", saved(&sandbox));
 }
 
@@ -146,9 +141,9 @@ fn a_line_typed_ahead_is_no_answer() {
     terminal.wait_for("> ").send("do it\n").wait_for("sh wait.sh");
     sandbox.write("work/go", "");
     // The question stands there, and the prompt does not yet.
-    terminal.wait_for("an empty line stops the turn").send("y\n");
-    terminal.wait_for("before the question could be read");
-    terminal.send(&format!("{SENTENCE}\n")).wait_for("This is your next message");
+    terminal.wait_for("an empty line to stop the turn").send("y\n");
+    terminal.wait_for("You answered before the question was shown");
+    terminal.send(&format!("{SENTENCE}\n")).wait_for("queued as your next message");
     terminal.wait_for_prompt().send("yes please\n").wait_for("> yes please").wait_for_prompt();
     assert!(!sandbox.path("work/made.txt").exists());
     terminal.send("n\n").wait_for("Why not?").send("never\n");
@@ -160,7 +155,7 @@ fn a_line_typed_ahead_is_no_answer() {
 fn who_closes_the_input_allows_nothing() {
     let sandbox = Sandbox::new([touch(), gemini::text("Then not.")]).set("TERM", "dumb");
     let mut terminal = sandbox.start();
-    terminal.wait_for("> ").send("do it\n").wait_for("an empty line stops").wait_for_prompt().send("\x04");
+    terminal.wait_for("> ").send("do it\n").wait_for("an empty line to stop").wait_for_prompt().send("\x04");
     assert_eq!(terminal.end(), 0);
     assert!(!sandbox.path("work/made.txt").exists());
 }

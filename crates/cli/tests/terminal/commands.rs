@@ -17,9 +17,9 @@ fn a_conversation_is_compacted_and_that_is_undone() {
     terminal.wait_for("ask, or").enter("Never push to main. Look at the parser.").wait_for("step 399");
     terminal.wait_for("ask, or").enter("And the lexer?").wait_for("lexer_399").wait_for("ask, or");
     terminal.enter("/compress preview").wait_for("Nothing has changed");
-    terminal.enter("/compress").wait_for("Compacted:").wait_for("1 rule kept").wait_for("of what matters");
-    terminal.wait_for("ask, or").enter("/compress undo").wait_for("The compaction is undone");
-    terminal.enter("/compress undo").wait_for("no compaction to undo");
+    terminal.enter("/compress").wait_for("Compacted ").wait_for("1 rule kept").wait_for("of what matters");
+    terminal.wait_for("ask, or").enter("/compress undo").wait_for("Compaction undone");
+    terminal.enter("/compress undo").wait_for("No compaction to undo");
     terminal.enter("Go on.").wait_for("Fine.");
     assert!(sandbox.last_request().contains("parser_0.rs"), "everything is there again");
 }
@@ -37,10 +37,10 @@ fn what_fills_the_window_is_shown() {
     sandbox.write("work/GEMINI.md", "Use tabs.\n");
     let mut terminal = sandbox.start_with(100, 60, &["-m", "gemini-2.5-flash"]);
     terminal.wait_for("1 memory file").enter("Always write tests. Look.").wait_for("step 399");
-    terminal.wait_for("ask, or").enter("/context").wait_for("A compaction now").wait_for("GEMINI.md");
-    terminal.wait_for("Heaviest messages").wait_for("1 rule");
-    terminal.enter("/memory").wait_for("Use tabs.").enter("/memory list").wait_for("1 memory file is in use");
-    terminal.enter("/stats").wait_for("This session so far").enter("/tools").wait_for("run_shell_command");
+    terminal.wait_for("ask, or").enter("/context").wait_for("If compacted now").wait_for("GEMINI.md");
+    terminal.wait_for("Largest messages").wait_for("1 rule");
+    terminal.enter("/memory").wait_for("Use tabs.").enter("/memory list").wait_for("1 memory file in use");
+    terminal.enter("/stats").wait_for("Session statistics").enter("/tools").wait_for("run_shell_command");
 }
 
 #[test]
@@ -50,16 +50,16 @@ fn pins_are_added_and_removed() {
     terminal.wait_for("ask, or").enter("/rules add Never touch vendor/.").wait_for("Added rule ");
     let text = terminal.text();
     let id: String = text.split("Added rule ").nth(1).expect("an id").chars().take(6).collect();
-    terminal.enter("/rules").wait_for("1 rule always stays");
+    terminal.enter("/rules").wait_for("1 active rule");
     terminal.enter(&format!("/rules remove {id}")).wait_for("Removed rule");
-    terminal.enter("/rules remove zzz").wait_for("No rule is called zzz");
+    terminal.enter("/rules remove zzz").wait_for("No rule has the ID zzz");
 }
 
 #[test]
 fn an_unknown_command_suggests_the_nearest() {
     let sandbox = Sandbox::new([]);
     let mut terminal = sandbox.start();
-    terminal.wait_for("ask, or").enter("/compresz").wait_for("did you mean /compress?");
+    terminal.wait_for("ask, or").enter("/compresz").wait_for("Did you mean /compress?");
 }
 
 #[test]
@@ -71,12 +71,12 @@ fn an_earlier_session_goes_on() {
     assert_eq!(first.end(), 0);
     let mut second = sandbox.start();
     second.wait_for("ask, or");
-    second.enter("/resume").wait_for("Go on with which session?").wait_for("▸ An animal?");
-    second.send("\r").wait_for("Going on with").wait_for("A turtle.");
+    second.enter("/resume").wait_for("Resume which session?").wait_for("▸ An animal?");
+    second.send("\r").wait_for("Resumed: ").wait_for("A turtle.");
     second.wait_for("ask, or").enter("Which one?").wait_for("As I said.");
     assert!(sandbox.last_request().contains("An animal?"));
-    second.wait_for("ask, or").enter("/rewind").wait_for("Go back to before which").wait_for("▸ Which one?");
-    second.send("\r").wait_for("Back to before").wait_for("❯ Which one?").send("\r").wait_for("Again.");
+    second.wait_for("ask, or").enter("/rewind").wait_for("Rewind to before which").wait_for("▸ Which one?");
+    second.send("\r").wait_for("Rewound to before").wait_for("❯ Which one?").send("\r").wait_for("Again.");
     assert!(!sandbox.last_request().contains("As I said."), "{}", sandbox.last_request());
 }
 
@@ -96,9 +96,9 @@ fn the_model_is_switched_and_the_conversation_cleared() {
     let sandbox = Sandbox::new([gemini::text("One."), gemini::text("Two.")]);
     let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("first words").wait_for("One.").wait_for("ask, or");
-    terminal.enter("/model gemini-2.5-pro").wait_for("Talking to gemini-2.5-pro");
+    terminal.enter("/model gemini-2.5-pro").wait_for("Switched to gemini-2.5-pro");
     terminal.enter("/model no-such-model-9").wait_for("✗");
-    terminal.enter("/clear").wait_for("The conversation is empty");
+    terminal.enter("/clear").wait_for("Conversation cleared");
     terminal.enter("second words").wait_for("Two.");
     assert!(!sandbox.last_request().contains("first words"));
 }

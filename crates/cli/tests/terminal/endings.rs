@@ -91,10 +91,10 @@ fn a_command_is_changed_in_lines() {
     terminal
         .wait_for("> ")
         .send("do it\n")
-        .wait_for("an empty line stops the turn")
+        .wait_for("an empty line to stop the turn")
         .wait_for_prompt()
         .send("e\n")
-        .wait_for("Change it;");
+        .wait_for("Edit it.");
     terminal.wait_for_prompt().send("echo two > out.txt\n").wait_for("Done so.");
     assert_eq!(std::fs::read_to_string(sandbox.path("work/out.txt")).expect("written"), "two\n");
     terminal.send("\x04");

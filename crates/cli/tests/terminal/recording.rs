@@ -20,9 +20,9 @@ fn a_full_disk_stops_the_turn_and_a_retry_goes_on() {
     terminal.wait_for("ask, or /help").enter("First words.").wait_for("One.").wait_for("ask, or /help");
     // No file may grow beyond what the session has: as on a full disk.
     terminal.limit_files(Some(fs::metadata(session(&sandbox)).expect("there").len()));
-    terminal.enter("Second words.").wait_for("could not be recorded").wait_for("/retry");
+    terminal.enter("Second words.").wait_for("could not be saved").wait_for("/retry");
     assert_eq!(sandbox.server.requests().len(), 1);
-    terminal.enter("Third words.").wait_for("send it again").wait_for("❯ Third words.");
+    terminal.enter("Third words.").wait_for("send the message again").wait_for("❯ Third words.");
     assert_eq!(sandbox.server.requests().len(), 1, "nothing unrecorded is sent");
     terminal.limit_files(None);
     terminal.send("\x15").enter("/retry").wait_for("Two.").wait_for("ask, or /help");
@@ -37,7 +37,7 @@ fn a_full_disk_stops_the_turn_and_a_retry_goes_on() {
     terminal.enter("/quit").wait_for("Quit again");
     terminal.enter("/quit");
     assert_eq!(terminal.end(), 1);
-    assert!(terminal.written().contains("of this session could not be recorded"));
+    assert!(terminal.written().contains("of this session could not be saved"));
     assert_eq!(sandbox.server.requests().len(), 2);
 }
 

@@ -54,7 +54,7 @@ fn skills_are_listed_switched_and_used() {
     terminal.enter("/skills show tides").wait_for("Open the table.");
     terminal.enter("/skills disable tides").wait_for("tides is off now").enter("First.").wait_for("One.");
     assert!(!sandbox.last_request().contains("Reads tables of tides."), "it is not offered any more");
-    terminal.wait_for("ask, or").enter("/tides").wait_for("There is no command /tides");
+    terminal.wait_for("ask, or").enter("/tides").wait_for("Unknown command: /tides");
     sandbox.write("home/skills/waves/SKILL.md", &skill("waves"));
     terminal.enter("/skills enable tides").wait_for("tides is on now");
     terminal
@@ -66,7 +66,7 @@ fn skills_are_listed_switched_and_used() {
         .send("\t")
         .wait_for("❯ /waves")
         .enter("of today")
-        .wait_for("The skill waves is active.")
+        .wait_for("Activated skill waves.")
         .wait_for("Two.");
     let request = sandbox.last_request();
     for part in ["of today", "<activated_skill name=\\\"waves\\\">", "tables of tides.", "tables of waves."] {
@@ -75,11 +75,7 @@ fn skills_are_listed_switched_and_used() {
     terminal.wait_for("ask, or").enter("/skills show nobody").wait_for("There is no skill");
     terminal.enter("/skills").wait_for("active)");
     // Another conversation follows nothing.
-    terminal
-        .enter("/clear")
-        .wait_for("The conversation is empty")
-        .enter("/context")
-        .wait_for("A compaction now");
+    terminal.enter("/clear").wait_for("Conversation cleared").enter("/context").wait_for("If compacted now");
     terminal.enter("Third.").wait_for("Three.");
     assert!(!sandbox.last_request().contains("<activated_skill name"), "{}", sandbox.last_request());
 }
@@ -88,12 +84,12 @@ fn skills_are_listed_switched_and_used() {
 fn a_waiting_skill_is_settled_by_keys() {
     let sandbox = Sandbox::new(["One.", "Two."].map(gemini::text));
     let mut terminal = begin(&sandbox);
-    terminal.enter("/skills inbox").wait_for("Nothing waits.");
+    terminal.enter("/skills inbox").wait_for("The inbox is empty.");
     wait_with(&sandbox, "release");
     terminal.enter("/skills inbox").wait_for("▸ release  new skill, 2026-01-02").send("\r");
     terminal.wait_for("Open the table.").wait_for("procedure: a → b").wait_for("session s1, m2, m3");
-    terminal.wait_for("a makes it yours").send("a");
-    terminal.wait_for("release counts now").wait_for("Nothing more waits");
+    terminal.wait_for("a to accept for you").send("a");
+    terminal.wait_for("release counts now").wait_for("The inbox is empty");
     terminal.send("u").wait_for("release waits again").wait_for("▸ release");
     assert!(!sandbox.path("home/skills/release").exists());
     terminal.send("p").wait_for("release counts now").wait_for(".gemini/skills/release").send("\x1b");
@@ -105,17 +101,17 @@ fn a_waiting_skill_is_settled_by_keys() {
         .wait_for("ask, or")
         .enter("/skills inbox")
         .wait_for("▸ other")
-        .wait_for("d dismisses")
+        .wait_for("d to dismiss")
         .send("d")
         .wait_for("for good?")
         .send("n");
     terminal
-        .wait_for("d dismisses")
+        .wait_for("d to dismiss")
         .send("d")
         .wait_for("for good?")
         .send("d")
         .wait_for("other is gone")
-        .wait_for("Nothing more waits")
+        .wait_for("The inbox is empty")
         .send("\x1b");
     terminal.wait_for("ask, or");
     assert!(!sandbox.path(&format!("{}/memory/skills/other", project(&sandbox))).exists());
@@ -130,12 +126,12 @@ fn what_cannot_be_accepted_goes_on_waiting() {
     wait_with(&sandbox, "tides");
     terminal
         .enter("/skills inbox")
-        .wait_for("p the project's")
+        .wait_for("p for the project")
         .send("p")
         .wait_for("is not trusted")
         .wait_for("▸ tides");
     terminal.send("a").wait_for("There is already").wait_for("▸ tides");
-    terminal.send("e").wait_for("false ended").wait_for("▸ tides").send("\x1b").wait_for("ask, or");
+    terminal.send("e").wait_for("false failed").wait_for("▸ tides").send("\x1b").wait_for("ask, or");
     assert_eq!(std::fs::read_to_string(sandbox.path("home/skills/tides/SKILL.md")).expect("it stays"), TIDES);
     assert!(!sandbox.path("work/.gemini/skills").exists());
 }
@@ -145,7 +141,7 @@ fn a_waiting_skill_is_edited_first() {
     let sandbox = Sandbox::new([]).set("EDITOR", "sed -i s/Open/Unfold/");
     let mut terminal = begin(&sandbox);
     wait_with(&sandbox, "release");
-    terminal.enter("/skills inbox").wait_for("e edits first").send("e").wait_for("release counts now");
+    terminal.enter("/skills inbox").wait_for("e to edit first").send("e").wait_for("release counts now");
     let text = std::fs::read_to_string(sandbox.path("home/skills/release/SKILL.md")).expect("it is there");
     assert!(text.contains("Unfold the table."), "{text}");
 }
@@ -161,7 +157,7 @@ fn a_waiting_fact_is_settled_by_keys() {
         .send("\r")
         .wait_for("+- Use pnpm here.");
     terminal
-        .wait_for("a applies it")
+        .wait_for("a to apply")
         .send("a")
         .wait_for("Remembered:")
         .send("\x1b")
@@ -173,9 +169,9 @@ fn a_waiting_fact_is_settled_by_keys() {
     assert!(!memory.exists());
     terminal
         .enter("/memory inbox")
-        .wait_for("e edits first")
+        .wait_for("e to edit first")
         .send("e")
-        .wait_for("Nothing more waits")
+        .wait_for("The inbox is empty")
         .send("\x1b");
     assert_eq!(std::fs::read_to_string(&memory).expect("it is there"), "# Memory\n- Use yarn here.\n");
     std::fs::write(&memory, "mine\n").expect("written");
@@ -201,7 +197,7 @@ fn without_a_screen_it_is_done_by_words() {
     terminal.enter("/skills inbox undo").wait_for("release waits again");
     terminal.enter("/skills inbox dismiss nobody").wait_for("Nothing waits under the name");
     terminal.enter("/skills inbox dismiss release").wait_for("release is gone");
-    terminal.enter("/skills inbox").wait_for("Nothing waits.");
+    terminal.enter("/skills inbox").wait_for("The inbox is empty.");
 }
 
 /// A text that is worth compacting.
@@ -231,10 +227,10 @@ fn what_instructs_the_model_is_known_after_a_compaction() {
             terminal.rows().into_iter().map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
         rows.filter(|row| states.iter().any(|state| row.starts_with(state))).collect()
     };
-    terminal.enter("/context").wait_for("A compaction now").wait_for("tides · skill");
+    terminal.enter("/context").wait_for("If compacted now").wait_for("tides · skill");
     let before = rows(&terminal);
     assert!(before.len() == 3 && before.iter().all(|row| row.starts_with("present")), "{before:?}");
-    terminal.enter("/compress").wait_for("Compacted:").wait_for("ask, or");
+    terminal.enter("/compress").wait_for("Compacted ").wait_for("ask, or");
     terminal.enter("/context").wait_until("all of it", |screen| screen.matches("tides · skill").count() == 2);
     let after = rows(&terminal);
     let after = &after[after.len() - 3..];

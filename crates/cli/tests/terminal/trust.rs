@@ -68,6 +68,6 @@ fn yolo_stays_off_where_the_settings_switch_it_off() {
     sandbox.write("home/settings.json", r#"{"security": {"disableYoloMode": true}}"#);
     let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("/mode yolo");
-    terminal.wait_for("The mode yolo is switched off by security.disableYoloMode");
-    assert!(!terminal.text().contains("everything is free"));
+    terminal.wait_for("Yolo mode is disabled by security.disableYoloMode");
+    assert!(!terminal.text().contains("· yolo"));
 }

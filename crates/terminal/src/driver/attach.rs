@@ -23,7 +23,7 @@ impl<S: Services> Driver<S> {
         let host = self.services.host();
         let Some(tool) = find(host.tools, READ) else {
             if !names.is_empty() {
-                self.notify(Notice::info("Nothing is attached: there is no tool here that reads files."));
+                self.notify(Notice::info("Nothing attached: the read_file tool is not available."));
             }
             return Vec::new();
         };
@@ -38,10 +38,10 @@ impl<S: Services> Driver<S> {
                     let text = format!("<attached_file path=\"{name}\">\n{text}\n</attached_file>");
                     parts.push(Part::text(Origin::Hook, text));
                     parts.extend(answer.media);
-                    self.notify(Notice::info(format!("{name} is attached.")));
+                    self.notify(Notice::info(format!("Attached {name}.")));
                 }
                 ToolOutcome::Failed(reason) | ToolOutcome::Cancelled(reason) => {
-                    self.notify(Notice::warning(format!("{name} is not attached: {reason}")));
+                    self.notify(Notice::warning(format!("Could not attach {name}: {reason}")));
                 }
             }
         }
@@ -52,7 +52,9 @@ impl<S: Services> Driver<S> {
     pub(super) async fn run_user_command(&mut self, line: String) -> Result<(), Notice> {
         let host = self.services.host();
         let Some(tool) = find(host.tools, RUN) else {
-            return Err(Notice::error("There is no tool here that runs commands."));
+            return Err(Notice::error(
+                "Could not run the command: the run_shell_command tool is not available.",
+            ));
         };
         let args = json!({"command": line});
         let call = ToolCall::new((host.new_id)().as_str(), RUN).with_args(args.clone());

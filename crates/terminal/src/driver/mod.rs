@@ -97,8 +97,8 @@ impl<S: Services> Driver<S> {
             && self.commands.keep_running()
         {
             self.notify(self.unrecorded(notice).with_hint(
-                "Free some space and type /retry, or save the conversation elsewhere with /export FILE. Quit again to leave \
-                 without it.",
+                "Free some disk space and type /retry, or save the conversation elsewhere with /export FILE. Quit again \
+                 to discard it.",
             ));
             self.send(DriverMessage::Done);
             self.execute_all().await;
@@ -135,7 +135,7 @@ impl<S: Services> Driver<S> {
         match self.agent.conversation().log().recording() {
             Recording::Pending(pending) => {
                 let count = crate::view::plural(pending.count(), "record", "records");
-                Notice::error(format!("{count} of this session could not be recorded: {}", pending.reason()))
+                Notice::error(format!("{count} of this session could not be saved: {}", pending.reason()))
             }
             Recording::Complete | Recording::Off => otherwise,
         }
@@ -211,7 +211,9 @@ impl<S: Services> Driver<S> {
                 self.notes = notes;
                 self.send(DriverMessage::Restore(text.clone()));
                 return Notice {
-                    hint: Some("Nothing was sent. Free some space, then send it again.".to_string()),
+                    hint: Some(
+                        "Nothing was sent. Free some disk space, then send the message again.".to_string(),
+                    ),
                     ..not_recorded(&error)
                 };
             }
@@ -244,8 +246,8 @@ impl<S: Services> Driver<S> {
         let ended = self.commands.until_done(turn, &cancel, &self.prompt).await;
         match ended.map_err(|AgentError::Session(error)| not_recorded(&error))? {
             Some(_) => {}
-            None if waited => self.notify(Notice::good("Everything is recorded again.")),
-            None => self.notify(Notice::info("There is nothing to retry.")),
+            None if waited => self.notify(Notice::good("Session saved.")),
+            None => self.notify(Notice::info("Nothing to retry.")),
         }
         Ok(())
     }
@@ -268,9 +270,9 @@ impl<S: Services> Driver<S> {
         self.send(DriverMessage::Compacted(Box::new(outcome)));
         if self.agent.conversation().state().is_broken(&self.agent.settings().compaction) {
             self.notify(
-                Notice::warning("Models are no longer asked for snapshots, as they failed too often.")
+                Notice::warning("Too many failed snapshots: models no longer write them.")
                     .with_hint(
-                        "Longhaul writes them itself from now on; /clear or a new session starts afresh.",
+                        "Longhaul writes them offline for the rest of this session. To reset, type /clear or start a new session.",
                     ),
             );
         }
@@ -292,14 +294,12 @@ impl<S: Services> Driver<S> {
         match undone {
             Ok(_) => {
                 let count = self.agent.conversation().transcript().messages().len();
-                let count = crate::view::plural(count, "message is", "messages are");
-                self.notify(Notice::good(format!(
-                    "The compaction is undone: {count} in the conversation again."
-                )));
+                let count = crate::view::plural(count, "message", "messages");
+                self.notify(Notice::good(format!("Compaction undone: {count} in context.")));
                 Ok(())
             }
             Err(EngineError::Log(LogError::NothingToUndo { .. })) => {
-                Err(Notice::info("There is no compaction to undo."))
+                Err(Notice::info("No compaction to undo."))
             }
             Err(error) => Err(failure(&error)),
         }
@@ -344,10 +344,10 @@ impl<S: Services> Driver<S> {
         let meant: Vec<_> = rules.iter().filter(|rule| rule.id.to_string().starts_with(given)).collect();
         let [rule] = meant[..] else {
             let text = match meant.len() {
-                0 => format!("No rule is called {given}."),
-                _ => format!("Several rules begin with {given}."),
+                0 => format!("No rule has the ID {given}."),
+                _ => format!("{given} matches several rules."),
             };
-            return Err(Notice::error(text).with_hint("/rules lists them."));
+            return Err(Notice::error(text).with_hint("Type /rules to list all rules."));
         };
         let (id, text, stamp) = (rule.id, rule.text.clone(), self.stamp());
         self.agent.conversation_mut().remove_rule(id, stamp).map_err(|error| failure(&error))?;
@@ -358,16 +358,16 @@ impl<S: Services> Driver<S> {
     fn reload_memory(&mut self) -> Result<(), Notice> {
         let now = (self.services.host().now)();
         let Some(memory) = self.agent.memory_mut() else {
-            return Err(Notice::info("There is no memory in this session."));
+            return Err(Notice::info("Memory is off in this session."));
         };
         memory.reload(now);
         let (files, characters) = memory
             .files()
             .fold((0, 0), |(files, characters), file| (files + 1, characters + file.text.chars().count()));
         let text = match files {
-            0 => "Memory was loaded again; no file says anything.".to_string(),
+            0 => "Reloaded memory: all files are empty.".to_string(),
             files => format!(
-                "Memory was loaded again: {} characters from {}.",
+                "Reloaded memory: {} characters from {}.",
                 longhaul_conversation::grouped(characters as u64),
                 crate::view::plural(files, "file", "files")
             ),
@@ -385,7 +385,7 @@ impl<S: Services> Driver<S> {
     fn list_sessions(&mut self) -> Result<(), Notice> {
         let sessions = self.services.sessions()?;
         if sessions.is_empty() {
-            return Err(Notice::info("This folder has no other sessions yet."));
+            return Err(Notice::info("No other sessions in this folder yet."));
         }
         self.send(DriverMessage::Sessions(sessions));
         Ok(())
@@ -401,7 +401,7 @@ impl<S: Services> Driver<S> {
         self.notes.clear();
         notices.into_iter().for_each(|notice| self.notify(notice));
         self.begin_session(SessionSource::Resume).await;
-        self.show_last_messages(Some("Going on with an earlier session"));
+        self.show_last_messages(Some("Resumed"));
         Ok(())
     }
 
@@ -417,7 +417,7 @@ impl<S: Services> Driver<S> {
             })
             .collect();
         if turns.is_empty() {
-            return Err(Notice::info("Nothing was said yet."));
+            return Err(Notice::info("No messages yet."));
         }
         self.send(DriverMessage::Turns(turns));
         Ok(())
@@ -426,8 +426,8 @@ impl<S: Services> Driver<S> {
     fn rewind_to(&mut self, message: &MessageId) -> Result<(), Notice> {
         self.agent.conversation_mut().rewind_to(message).map_err(|error| failure(&error))?;
         self.notify(
-            Notice::good("Back to before that message; what followed is taken back.")
-                .with_hint("Files are as they are: only the conversation went back."),
+            Notice::good("Rewound to before that message.")
+                .with_hint("Only the conversation was rewound; files are unchanged."),
         );
         Ok(())
     }
@@ -440,24 +440,24 @@ impl<S: Services> Driver<S> {
         self.agent.conversation_mut().reset(now).map_err(|error| failure(&error))?;
         self.notes.clear();
         self.begin_session(SessionSource::Clear).await;
-        self.notify(Notice::good("The conversation is empty; the log keeps what was said."));
+        self.notify(Notice::good("Conversation cleared. The session log keeps everything."));
         Ok(())
     }
 
     fn switch_model(&mut self, name: &str) -> Result<(), Notice> {
         let notices = self.services.switch_model(&mut self.agent, name)?;
         notices.into_iter().for_each(|notice| self.notify(notice));
-        self.notify(Notice::good(format!("Talking to {} from now on.", self.services.model())));
+        self.notify(Notice::good(format!("Switched to {}.", self.services.model())));
         Ok(())
     }
 
     fn set_mode(&mut self, mode: ApprovalMode) -> Result<(), Notice> {
         let permissions = &mut self.agent.settings_mut().permissions;
         if let Some(key) = permissions.yolo_forbidden_by.as_ref().filter(|_| mode == ApprovalMode::Yolo) {
-            return Err(Notice::error(format!("The mode yolo is switched off by {key}.")));
+            return Err(Notice::error(format!("Yolo mode is disabled by {key}.")));
         }
         let mode = mode.in_folder(permissions.situation.is_trusted).map_err(|error| {
-            Notice::error(error.to_string()).with_hint("`longhaul trust add` trusts this folder.")
+            Notice::error(error.to_string()).with_hint("Run `longhaul trust add` to trust this folder.")
         })?;
         permissions.situation.mode = mode;
         Ok(())
@@ -470,10 +470,11 @@ impl<S: Services> Driver<S> {
             if let Some(cause) = std::error::Error::source(&error) {
                 text.push_str(&format!(": {cause}"));
             }
-            Notice::error(sentence(&text)).with_hint("/policy lists what you always allowed, with numbers.")
+            Notice::error(sentence(&text))
+                .with_hint("Type /policy to list your saved approvals with their numbers.")
         })?;
         let reach = revoked.reach().map(|reach| reach.to_string()).unwrap_or_default();
-        let text = format!("No longer always allowed {reach}: {}", revoked.describe());
+        let text = format!("Revoked {reach}: {}", revoked.describe());
         self.notify(Notice::good(text));
         Ok(())
     }
@@ -498,7 +499,7 @@ impl<S: Services> Driver<S> {
         last.reverse();
         let count = messages.iter().filter(|message| typed_text(message).is_some()).count();
         let turns = crate::view::plural(count, "turn", "turns");
-        let title = format!("{}: {turns}", title.unwrap_or("Going on with this session"));
+        let title = format!("{}: {turns}", title.unwrap_or("Resumed"));
         self.send(DriverMessage::Opened { title, last });
     }
 
@@ -594,9 +595,9 @@ fn not_recorded(error: &EngineError) -> Notice {
     let notice = failure(error);
     match error {
         EngineError::Log(LogError::Io { .. } | LogError::Workspace(_)) => {
-            Notice::error(format!("The turn stopped, as it could not be recorded: {}", notice.text))
+            Notice::error(format!("The turn stopped because it could not be saved: {}", notice.text))
                 .with_hint(
-                    "Nothing unrecorded was sent, and nothing is lost. Free some space, then type /retry.",
+                    "Nothing is lost, and nothing unsaved was sent. Free some disk space, then type /retry.",
                 )
         }
         _ => notice,

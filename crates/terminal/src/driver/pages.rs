@@ -32,7 +32,7 @@ pub(super) fn context(agent: &Agent) -> Page {
     ));
     by_kind(&mut page, &meter);
     page.fact("compaction", compaction_due(&meter));
-    let heaviest = |tokens: TokenCount| tokens.share_of(meter.used);
+    let share = |tokens: TokenCount| tokens.share_of(meter.used);
     if !breakdown.tools.is_empty() {
         page.heading("By tool");
         for tool in breakdown.tools.iter().take(MAX_LISTED) {
@@ -40,7 +40,7 @@ pub(super) fn context(agent: &Agent) -> Page {
             let calls = plural(tool.calls, "call", "calls");
             page.bar(
                 tool.name.as_str(),
-                heaviest(tokens),
+                share(tokens),
                 format!("{} · {calls}", grouped(tokens.0)),
                 Tone::Green,
             );
@@ -49,26 +49,26 @@ pub(super) fn context(agent: &Agent) -> Page {
     if !breakdown.files.is_empty() {
         page.heading("By file");
         for file in breakdown.files.iter().take(MAX_LISTED) {
-            page.bar(file.path.as_str(), heaviest(file.tokens), grouped(file.tokens.0), Tone::Blue);
+            page.bar(file.path.as_str(), share(file.tokens), grouped(file.tokens.0), Tone::Blue);
         }
     }
     if !breakdown.heaviest.is_empty() {
-        page.heading("Heaviest messages");
+        page.heading("Largest messages");
         for message in breakdown.heaviest.iter().take(MAX_LISTED) {
             let mark = message.ordinal.map(|ordinal| format!("m{}", ordinal.0)).unwrap_or_default();
             let text = longhaul_display::text::fit(&one_line(&message.preview), PREVIEW);
             page.fact(mark, format!("{} · {} · {text}", grouped(message.tokens.0), message.kind.name()));
         }
     }
-    page.heading("A compaction now");
+    page.heading("If compacted now");
     compaction_preview(&mut page, agent);
-    page.heading("What always stays");
+    page.heading("Always kept");
     page.fact("rules", plural(tracker.rules().active().count(), "rule", "rules"));
     let ledger = LedgerCounts::of(tracker);
     page.fact(
         "ledger",
         format!(
-            "{}, {} of them changed · {} · {} · {}",
+            "{} ({} changed) · {} · {} · {}",
             plural(ledger.files, "file", "files"),
             grouped(ledger.changed as u64),
             plural(ledger.commands, "command", "commands"),
@@ -99,12 +99,12 @@ fn by_kind(page: &mut Page, meter: &ContextMeter) {
 
 fn compaction_due(meter: &ContextMeter) -> String {
     match meter.threshold {
-        None => "never by itself; /compress compacts".to_string(),
+        None => "off; type /compress to compact".to_string(),
         Some(threshold) if meter.used >= threshold => {
-            format!("due with the next message, as {} tokens are reached", grouped(threshold.0))
+            format!("due with the next message (threshold: {} tokens)", grouped(threshold.0))
         }
         Some(threshold) => format!(
-            "due at {} tokens, {} from here",
+            "due at {} tokens, {} to go",
             grouped(threshold.0),
             grouped(threshold.0.saturating_sub(meter.used.0))
         ),
@@ -140,7 +140,7 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
         page.fact("rules", format!("{} of {} kept", report.rules_kept, report.rules));
     }
     if report.files_saved > 0 {
-        page.fact("files", format!("{} saved outside", plural(report.files_saved, "text", "texts")));
+        page.fact("files", format!("{} saved to disk", plural(report.files_saved, "text", "texts")));
     }
 }
 
@@ -159,10 +159,10 @@ fn instructions(page: &mut Page, agent: &Agent) {
                     let (tier, tokens) = (file.tier.name(), grouped(file.tokens().0));
                     format!("{} · {tier} memory · {tokens} tokens", path.display())
                 }
-                None => format!("{} · comes in again when a tool touches its folder", path.display()),
+                None => format!("{} · reloaded when a tool touches its folder", path.display()),
             },
             Instruction::Skill(name) if source.state == SourceState::Lost => {
-                format!("{name} · skill · comes in again when it is activated")
+                format!("{name} · skill · reloaded when activated")
             }
             Instruction::Skill(name) => format!("{name} · skill"),
             Instruction::Plan(file) => format!("{file} · plan"),
@@ -171,21 +171,21 @@ fn instructions(page: &mut Page, agent: &Agent) {
     }
     for left_out in agent.memory().into_iter().flat_map(|memory| memory.left_out()) {
         let text =
-            format!("{} · {} of {} tokens are read", left_out.path.display(), left_out.kept, left_out.tokens);
+            format!("{} · {} of {} tokens loaded", left_out.path.display(), left_out.kept, left_out.tokens);
         page.fact("too large", text);
     }
 }
 
 /// The preview of a compaction, with the snapshot it would write.
 pub(super) fn preview(outcome: &Outcome) -> Page {
-    let mut page = Page::new("If the conversation were compacted now, offline");
+    let mut page = Page::new("Compaction preview (offline)");
     outcome_facts(&mut page, outcome);
     if let Some(snapshot) = &outcome.snapshot {
-        page.heading("The snapshot");
+        page.heading("Snapshot");
         page.rows.extend(snapshot.render().lines().map(|line| Row::Aside(line.to_string())));
     }
     if outcome.status.is_change() {
-        page.heading("Nothing has changed; /compress does it.");
+        page.heading("Nothing has changed. Type /compress to compact.");
     }
     page
 }
@@ -193,68 +193,67 @@ pub(super) fn preview(outcome: &Outcome) -> Page {
 pub(super) fn rules(agent: &Agent) -> Page {
     let rules = agent.conversation().tracker().rules();
     let active: Vec<_> = rules.active().collect();
-    let mut page =
-        Page::new(format!("Rules: {}", plural(active.len(), "rule always stays", "rules always stay")));
+    let mut page = Page::new(plural(active.len(), "active rule", "active rules"));
     for rule in &active {
         let from: Vec<String> = rule.messages.iter().map(|message| format!("m{}", message.0)).collect();
-        let from = if from.is_empty() { "by hand".to_string() } else { from.join(", ") };
+        let from = if from.is_empty() { "added by you".to_string() } else { from.join(", ") };
         page.fact(rule.id.to_string(), format!("{} ({from})", rule.text));
     }
     let retired: Vec<_> = rules.retired().collect();
     if !retired.is_empty() {
-        page.heading("Taken back");
+        page.heading("Withdrawn");
         for rule in retired {
             let by = match &rule.retired_by {
                 Some(Retirement::Message { message, words }) => {
                     format!("by m{}: {}", message.0, one_line(words))
                 }
-                Some(Retirement::Hand) | None => "by hand".to_string(),
+                Some(Retirement::Hand) | None => "removed by you".to_string(),
             };
             page.fact(rule.id.to_string(), format!("{} ({by})", rule.text));
         }
     }
     if active.is_empty() {
-        page.aside("Rules that you state, such as \"never push to main\", are recognised automatically.");
+        page.aside("Longhaul picks up rules that you state, such as \"never push to main\".");
     }
-    page.aside("/rules add TEXT adds a rule, /rules remove ID removes one.");
+    page.aside("Type /rules add TEXT to add a rule, /rules remove ID to remove one.");
     page
 }
 
 pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
     let statistics = agent.statistics();
-    let mut page = Page::new("This session so far");
-    page.fact("requests", grouped(u64::from(statistics.requests)));
+    let mut page = Page::new("Session statistics");
+    page.fact("model requests", grouped(u64::from(statistics.requests)));
     let cached = match statistics.cached.0 {
         0 => String::new(),
-        _ => format!(", {} of it from a cache", percent(statistics.cached.share_of(statistics.input))),
+        _ => format!(", {} cached", percent(statistics.cached.share_of(statistics.input))),
     };
-    page.fact("sent", format!("{} tokens{cached}", grouped(statistics.input.0)));
-    page.fact("answered", format!("{} tokens", grouped(statistics.output.0)));
+    page.fact("input", format!("{} tokens{cached}", grouped(statistics.input.0)));
+    page.fact("output", format!("{} tokens", grouped(statistics.output.0)));
     if statistics.thinking.0 > 0 {
-        page.fact("thought", format!("{} tokens", grouped(statistics.thinking.0)));
+        page.fact("thinking", format!("{} tokens", grouped(statistics.thinking.0)));
     }
     if statistics.estimated.0 > 0 {
         let estimated = grouped(statistics.estimated.0);
-        page.fact("estimated", format!("{estimated} of these tokens, as the provider did not report them"));
+        page.fact("estimated", format!("{estimated} of these tokens (not reported by the provider)"));
     }
     if statistics.side_calls.requests() > 0 {
         let asides = statistics.side_calls.total();
-        page.fact("small questions", requests_and_tokens(asides.requests, asides.input() + asides.output()));
+        page.fact("side requests", requests_and_tokens(asides.requests, asides.input() + asides.output()));
     }
-    page.fact("cost", cost.map_or_else(|| "not known".to_string(), money));
+    page.fact("cost", cost.map_or_else(|| "unknown".to_string(), money));
     let state = agent.conversation().state();
     let compactions = match (state.attempts, state.failures) {
         (0, _) => "none".to_string(),
         (count, 0) => grouped(count),
-        (count, failures) => format!("{}, the last {failures} of them gained too little", grouped(count)),
+        (count, failures) => format!("{}, the last {failures} saved too little", grouped(count)),
     };
     page.fact("compactions", compactions);
     if state.spend.calls > 0 {
-        page.fact("for summaries", requests_and_tokens(state.spend.calls, state.spend.tokens));
+        page.fact("summaries", requests_and_tokens(state.spend.calls, state.spend.tokens));
     }
     if let Some(rate) = statistics.reread_rate() {
         let reads = format!("{} of {} reads", statistics.rereads, statistics.reads);
-        page.fact("read again", format!("{} ({reads}) because a compaction had left it out", percent(rate)));
+        page.fact("re-reads", format!("{} ({reads}) after a compaction removed the content", percent(rate)));
     }
     if !statistics.tools.is_empty() {
         page.heading("Tools");
@@ -266,7 +265,7 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
                 text.push_str(&format!(" · {} failed", tool.failures));
             }
             if tool.refusals > 0 {
-                text.push_str(&format!(" · {} refused", tool.refusals));
+                text.push_str(&format!(" · {} denied", tool.refusals));
             }
             let share = tool.took.as_secs_f64() / longest.as_secs_f64().max(f64::MIN_POSITIVE);
             page.bar(name.as_str(), share, text, Tone::Cyan);
@@ -280,7 +279,7 @@ fn requests_and_tokens(requests: u32, tokens: TokenCount) -> String {
 }
 
 pub(super) fn memory(agent: &Agent) -> Page {
-    let Some(memory) = agent.memory() else { return Page::new("There is no memory in this session.") };
+    let Some(memory) = agent.memory() else { return Page::new("Memory is off in this session.") };
     let files: Vec<_> = memory.files().collect();
     if files.is_empty() {
         return Page::new("Memory is empty.");
@@ -297,8 +296,8 @@ pub(super) fn memory(agent: &Agent) -> Page {
 pub(super) fn memory_files(agent: &Agent) -> Page {
     let files: Vec<_> = agent.memory().into_iter().flat_map(|memory| memory.files()).collect();
     let mut page = match files.len() {
-        0 => Page::new("No memory files are in use."),
-        count => Page::new(format!("{} in use", plural(count, "memory file is", "memory files are"))),
+        0 => Page::new("No memory files in use."),
+        count => Page::new(format!("{} in use", plural(count, "memory file", "memory files"))),
     };
     for file in files {
         page.fact(file.tier.name(), format!("{} · {} tokens", file.path.display(), grouped(file.tokens().0)));
@@ -309,22 +308,22 @@ pub(super) fn memory_files(agent: &Agent) -> Page {
 pub(super) fn model(agent: &Agent, name: &str, others: &[String]) -> Page {
     let profile = &agent.settings().model;
     let mut page = Page::new(format!("Model: {name}"));
-    page.fact("window", format!("{} tokens", grouped(profile.window.0)));
+    page.fact("context window", format!("{} tokens", grouped(profile.window.0)));
     if let Some(reserve) = profile.output_reserve {
-        page.fact("for answers", format!("{} of them", grouped(reserve.0)));
+        page.fact("output limit", format!("{} tokens", grouped(reserve.0)));
     }
     if !others.is_empty() {
-        page.heading("Others");
+        page.heading("Other models");
         others.iter().for_each(|other| page.item(other.as_str()));
     }
-    page.aside("/model NAME talks to another one: a name, or provider/name.");
+    page.aside("Type /model NAME or /model PROVIDER/NAME to switch.");
     page
 }
 
 pub(super) fn tools(host: &AgentDeps<'_>) -> Page {
     let mut page = Page::new(match host.tools.len() {
-        0 => "The model has no tools here.".to_string(),
-        count => format!("The model may call {}", plural(count, "tool", "tools")),
+        0 => "No tools available.".to_string(),
+        count => format!("{} available", plural(count, "tool", "tools")),
     });
     for tool in host.tools {
         let declaration = tool.declaration();
@@ -338,23 +337,23 @@ pub(super) fn tools(host: &AgentDeps<'_>) -> Page {
 pub(super) fn policy(agent: &Agent) -> Page {
     let permissions = &agent.settings().permissions;
     let mut page = Page::new(format!("Mode: {}", permissions.situation.mode));
-    page.heading("Rules, heaviest first");
+    page.heading("Policy rules, highest priority first");
     for rule in permissions.policy.rules().iter().filter(|rule| rule.reach().is_none()) {
         page.item(format!("{rule}: {}", rule.describe()));
     }
     page.aside(
-        "The heaviest one that matches a call decides. Shift-Tab or /mode changes how much you are asked.",
+        "The highest-priority rule that matches a call wins. Press Shift-Tab or type /mode to change the mode.",
     );
     // The rules that the user can revoke come last, where they are seen.
     let saved = permissions.policy.saved();
-    page.heading("Always allowed by you");
+    page.heading("Saved approvals");
     for (number, rule) in saved.iter().enumerate() {
         let reach = rule.reach().map(|reach| reach.to_string()).unwrap_or_default();
         page.fact(format!("{}  {reach}", number + 1), rule.describe());
     }
     page.aside(match saved.is_empty() {
-        true => "Nothing yet: `a` in a question about a call does it.",
-        false => "/policy revoke NUMBER takes one back. A rule that denies outranks them all.",
+        true => "None yet. Press `a` at an approval prompt to save one.",
+        false => "Type /policy revoke NUMBER to revoke one. Deny rules take precedence over all of them.",
     });
     page
 }
@@ -362,14 +361,14 @@ pub(super) fn policy(agent: &Agent) -> Page {
 pub(super) fn hooks(host: &AgentDeps<'_>) -> Page {
     let hooks = host.hooks.map(|points| points.hooks.as_slice()).unwrap_or_default();
     let mut page = Page::new(match hooks.len() {
-        0 => "There are no hooks.".to_string(),
-        count => plural(count, "hook takes part", "hooks take part"),
+        0 => "No hooks configured.".to_string(),
+        count => plural(count, "hook", "hooks"),
     });
     for hook in hooks {
         page.fact(hook.event.to_string(), format!("{}: {}", hook.label(), hook.command));
     }
     if hooks.is_empty() {
-        page.aside("They are commands of your own, in settings.json under \"hooks\".");
+        page.aside("Configure hooks in settings.json under \"hooks\".");
     }
     page
 }

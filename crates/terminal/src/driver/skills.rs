@@ -45,19 +45,21 @@ impl<S: Services> Driver<S> {
         let activation = {
             let host = self.services.host();
             let Some(tool) = find(host.tools, ACTIVATE) else {
-                return Err(Notice::error("There is no tool here that activates skills."));
+                return Err(Notice::error(
+                    "Could not activate the skill: the activate_skill tool is not available.",
+                ));
             };
             let cancel = CancellationToken::new();
             run(tool, &json!({"name": skill}), &|_| {}, &cancel).await.outcome
         };
         match activation {
             ToolOutcome::Succeeded(text) => {
-                self.notify(Notice::info(format!("The skill {skill} is active.")));
+                self.notify(Notice::info(format!("Activated skill {skill}.")));
                 let words = if words.is_empty() { format!("Use the skill {skill}.") } else { words };
                 self.submit_with(words, vec![Part::text(Origin::Hook, text)]).await
             }
             ToolOutcome::Failed(reason) | ToolOutcome::Cancelled(reason) => {
-                Err(Notice::error(reason).with_hint("/skills reload looks for skills again."))
+                Err(Notice::error(reason).with_hint("Type /skills reload to look for skills again."))
             }
         }
     }
@@ -71,8 +73,8 @@ impl<S: Services> Driver<S> {
         let items = self.services.inbox(inbox)?;
         let found = items.into_iter().find(|item| item.name == name);
         found.ok_or_else(|| {
-            let hint = format!("{} lists what waits.", inbox.command());
-            Notice::error(format!("Nothing waits under the name {name}.")).with_hint(hint)
+            let hint = format!("Type {} to list the inbox.", inbox.command());
+            Notice::error(format!("Not in the inbox: {name}.")).with_hint(hint)
         })
     }
 

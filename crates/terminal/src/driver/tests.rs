@@ -405,16 +405,16 @@ fn every_page_can_be_shown() {
     command(32_000, [ScriptedReply::text("Yes.")], async |commander, _| {
         commander.quietly(DriverCommand::Submit("Never push to main.".into())).await;
         for (topic, word) in [
-            (Topic::Context, "A compaction now"),
+            (Topic::Context, "If compacted now"),
             (Topic::Rules, "Never push to main."),
             (Topic::Statistics, "requests"),
-            (Topic::Memory, "no memory"),
+            (Topic::Memory, "Memory is off"),
             (Topic::MemoryFiles, "No memory files"),
-            (Topic::Skills, "There are no skills here."),
+            (Topic::Skills, "No skills here."),
             (Topic::Model, "other-model"),
             (Topic::Tools, "paint"),
             (Topic::Policy, "Mode: default"),
-            (Topic::Hooks, "There are no hooks."),
+            (Topic::Hooks, "No hooks configured."),
             (Topic::Trust, "trusted"),
         ] {
             let shown = page(&commander.quietly(DriverCommand::Show(topic)).await);
@@ -448,7 +448,10 @@ fn pins_turns_and_sessions_are_looked_after() {
         let heard = commander.quietly(DriverCommand::Clear).await;
         assert_eq!(notices(&heard)[0].0, Level::Good);
         let heard = commander.quietly(DriverCommand::Run("ls".into())).await;
-        assert_eq!(notices(&heard), [(Level::Error, "There is no tool here that runs commands.")]);
+        assert_eq!(
+            notices(&heard),
+            [(Level::Error, "Could not run the command: the run_shell_command tool is not available.")]
+        );
     });
 }
 
@@ -468,7 +471,7 @@ fn a_skill_is_used_without_asking() {
         let used =
             |skill: &str, words: &str| DriverCommand::UseSkill { skill: skill.into(), words: words.into() };
         let heard = commander.quietly(used("tides", "of today")).await;
-        assert_eq!(notices(&heard), [(Level::Info, "The skill tides is active.")]);
+        assert_eq!(notices(&heard), [(Level::Info, "Activated skill tides.")]);
         assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
         let said = |model: &ScriptedModel| {
             model.requests().last().map(|request| format!("{:?}", request.messages)).unwrap_or_default()
@@ -508,7 +511,7 @@ fn what_waits_is_shown_edited_and_settled() {
                 .any(|message| matches!(message, DriverMessage::Edit { then, .. } if *then == accept))
         );
         let heard = commander.quietly(DriverCommand::EditWaiting(inbox, "nobody".into())).await;
-        assert_eq!(notices(&heard), [(Level::Error, "Nothing waits under the name nobody.")]);
+        assert_eq!(notices(&heard), [(Level::Error, "Not in the inbox: nobody.")]);
         // The list is sent in any case.
         let heard = commander.quietly(accept).await;
         assert_eq!(
@@ -576,7 +579,7 @@ fn a_turn_that_could_not_be_recorded_is_retried() {
         // The result cannot be recorded; a further message goes back to the input.
         check_not_recorded(&paint_on_full_disk(commander, &disk).await, "/retry");
         let heard = commander.quietly(DriverCommand::Submit("Second.".into())).await;
-        check_not_recorded(&heard, "send it again");
+        check_not_recorded(&heard, "send the message again");
         assert!(
             heard.iter().any(|message| matches!(message, DriverMessage::Restore(text) if text == "Second."))
         );
@@ -589,7 +592,7 @@ fn a_turn_that_could_not_be_recorded_is_retried() {
         let heard = commander.quietly(DriverCommand::Retry).await;
         assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
         let heard = commander.quietly(DriverCommand::Retry).await;
-        assert_eq!(notices(&heard), [(Level::Info, "There is nothing to retry.")]);
+        assert_eq!(notices(&heard), [(Level::Info, "Nothing to retry.")]);
         commander.quietly(DriverCommand::Submit("Second.".into())).await;
         let requests = model.requests();
         let results = requests[1].messages.iter().flat_map(|message| message.results());
@@ -612,7 +615,7 @@ fn who_leaves_something_unrecorded_behind_is_told() {
         commander.quietly(DriverCommand::Leave).await;
         let heard = commander.quietly(DriverCommand::Leave).await;
         let Some(DriverMessage::Failed(notice)) = heard.last() else { panic!("{heard:?}") };
-        assert!(notice.text.contains("of this session could not be recorded: could not"), "{notice:?}");
+        assert!(notice.text.contains("of this session could not be saved: could not"), "{notice:?}");
         disk.free();
     });
 }

@@ -44,100 +44,96 @@ const fn sub(words: &'static str, needs: &'static str, does: &'static str) -> Su
 
 /// The subcommands of `/memory`.
 const MEMORY: &[Subcommand] = &[
-    sub("show", "", "what the files say"),
-    sub("list", "", "which files are in use"),
-    sub("reload", "", "reads them again; also refresh"),
-    sub("add", "TEXT", "remembers a fact"),
-    sub("inbox", "", "changes that wait for you"),
-    sub("inbox show", "KIND", "what waits for private or global memory"),
-    sub("inbox accept", "KIND", "applies it"),
-    sub("inbox edit", "KIND", "opens it in your editor, then applies it"),
-    sub("inbox dismiss", "KIND", "removes it for good"),
-    sub("inbox undo", "", "takes back what was accepted last"),
+    sub("show", "", "Show what the memory files say"),
+    sub("list", "", "List the memory files in use"),
+    sub("reload", "", "Reload the memory files (alias: refresh)"),
+    sub("add", "TEXT", "Remember a fact"),
+    sub("inbox", "", "Review proposed changes to memory"),
+    sub("inbox show", "KIND", "Show the change proposed for private or global memory"),
+    sub("inbox accept", "KIND", "Apply a change"),
+    sub("inbox edit", "KIND", "Edit a change, then apply it"),
+    sub("inbox dismiss", "KIND", "Dismiss a change for good"),
+    sub("inbox undo", "", "Undo the last accepted change"),
 ];
 
 const SKILLS: &[Subcommand] = &[
-    sub("list", "", "those that count here"),
-    sub("list all", "", "also those that do not, and why"),
-    sub("show", "NAME", "one, as the model reads it"),
-    sub("enable", "NAME", "switches one on again"),
-    sub("disable", "NAME", "switches one off"),
-    sub("reload", "", "looks for skills again; also refresh"),
-    sub("inbox", "", "skills and changes that wait for you"),
-    sub("inbox show", "NAME", "one of them with its evidence"),
-    sub("inbox accept", "NAME", "makes it yours; with project behind it, the project's"),
-    sub("inbox edit", "NAME", "opens it in your editor, then makes it yours"),
-    sub("inbox dismiss", "NAME", "removes it for good"),
-    sub("inbox undo", "", "takes back what was accepted last"),
+    sub("list", "", "List the active skills"),
+    sub("list all", "", "Include inactive skills, with the reason"),
+    sub("show", "NAME", "Show a skill as the model reads it"),
+    sub("enable", "NAME", "Enable a skill"),
+    sub("disable", "NAME", "Disable a skill"),
+    sub("reload", "", "Look for skills again (alias: refresh)"),
+    sub("inbox", "", "Review proposed skills and changes"),
+    sub("inbox show", "NAME", "Show a proposal with its evidence"),
+    sub("inbox accept", "NAME", "Accept a proposal for you; append `project` for the project"),
+    sub("inbox edit", "NAME", "Edit a proposal, then accept it"),
+    sub("inbox dismiss", "NAME", "Dismiss a change for good"),
+    sub("inbox undo", "", "Undo the last accepted change"),
 ];
 
 /// All slash commands, in display order.
 pub(crate) const ALL: &[SlashCommand] = &[
-    slash("help", "", "lists commands and keys"),
+    slash("help", "", "Show commands and keys"),
     SlashCommand {
         aliases: &["compact", "summarize"],
         subs: &[
-            sub("undo", "", "takes the last one back"),
-            sub("preview", "", "shows what it would do, and changes nothing"),
+            sub("undo", "", "Undo the last compaction"),
+            sub("preview", "", "Show what a compaction would do"),
         ],
-        ..slash("compress", "[undo | preview | focus]", "makes the conversation smaller, or takes that back")
+        ..slash("compress", "[undo | preview | focus]", "Compact the conversation, or undo that")
     },
-    slash("retry", "", "continues a turn that stopped, and records what could not be recorded"),
-    slash("context", "", "shows what fills the window, and what a compaction would do"),
+    slash("retry", "", "Continue a stopped turn and save anything unsaved"),
+    slash("context", "", "Show what fills the context window"),
     SlashCommand {
         subs: &[
-            sub("list", "", "every rule, also those taken back"),
-            sub("add", "TEXT", "adds a rule"),
-            sub("remove", "ID", "takes one back"),
+            sub("list", "", "List all rules, including withdrawn ones"),
+            sub("add", "TEXT", "Add a rule"),
+            sub("remove", "ID", "Remove a rule"),
         ],
-        ..slash("rules", "[add TEXT | remove ID]", "lists the rules that always stay, adds and removes them")
+        ..slash("rules", "[add TEXT | remove ID]", "List, add or remove rules")
     },
     SlashCommand {
         subs: MEMORY,
-        ..slash(
-            "memory",
-            "[show | list | reload | add TEXT | inbox]",
-            "shows what memory files say, or changes it",
-        )
+        ..slash("memory", "[show | list | reload | add TEXT | inbox]", "Show or change memory")
     },
     SlashCommand {
         subs: SKILLS,
         ..slash(
             "skills",
             "[list | show NAME | enable NAME | disable NAME | reload | inbox]",
-            "lists the skills, switches them, and shows those that wait",
+            "List, enable or disable skills, or review proposed ones",
         )
     },
-    slash("resume", "[session]", "goes on with an earlier session"),
-    slash("rewind", "", "goes back to an earlier message and takes back what followed"),
-    slash("clear", "", "starts over with an empty conversation; the log keeps everything"),
-    slash("model", "[name]", "shows the model, or talks to another one"),
+    slash("resume", "[session]", "Resume an earlier session"),
+    slash("rewind", "", "Go back to an earlier message, discarding what followed"),
+    slash("clear", "", "Start over; the session log keeps everything"),
+    slash("model", "[name]", "Show or switch the model"),
     SlashCommand {
         subs: &[
-            sub("default", "", "reading is free, changing and running are asked for"),
-            sub("auto-edit", "", "edits of files are free, too"),
-            sub("yolo", "", "everything is free that no rule of yours forbids"),
-            sub("plan", "", "only reading, for making a plan"),
+            sub("default", "", "Reads run freely; edits and commands need approval"),
+            sub("auto-edit", "", "Reads and edits run freely; commands need approval"),
+            sub("yolo", "", "Everything runs unless one of your rules forbids it"),
+            sub("plan", "", "Read-only, for planning"),
         ],
-        ..slash("mode", "[default | auto-edit | yolo | plan]", "says how much you want to be asked")
+        ..slash("mode", "[default | auto-edit | yolo | plan]", "Show or set the approval mode")
     },
-    slash("stats", "", "shows tokens, cost, time and tools so far"),
-    slash("tools", "", "lists what the model may call"),
+    slash("stats", "", "Show tokens, cost, time and tool calls"),
+    slash("tools", "", "List the available tools"),
     SlashCommand {
         subs: &[
-            sub("list", "", "what you always allowed, and every rule"),
-            sub("revoke", "NUMBER", "takes back something you always allowed; also its words"),
+            sub("list", "", "List your saved approvals and all policy rules"),
+            sub("revoke", "NUMBER", "Revoke a saved approval, by number or text"),
         ],
-        ..slash("policy", "[list | revoke NUMBER]", "shows which calls run, are asked for, or are refused")
+        ..slash("policy", "[list | revoke NUMBER]", "Show which tool calls run, need approval or are denied")
     },
-    slash("hooks", "", "lists your own commands that take part"),
-    slash("trust", "", "says whether this folder is trusted"),
-    slash("init", "", "drafts a GEMINI.md from this folder"),
-    slash("export", "[file]", "writes the conversation to a file"),
-    slash("copy", "", "copies the last answer to the clipboard"),
-    slash("editor", "", "opens what you type in your editor"),
-    slash("thoughts", "", "shows or hides what the model thinks"),
-    SlashCommand { aliases: &["exit"], ..slash("quit", "", "ends the program") },
+    slash("hooks", "", "List your hooks"),
+    slash("trust", "", "Show whether this folder is trusted"),
+    slash("init", "", "Draft a GEMINI.md for this folder"),
+    slash("export", "[file]", "Export the conversation to a file"),
+    slash("copy", "", "Copy the last answer to the clipboard"),
+    slash("editor", "", "Compose a message in your editor"),
+    slash("thoughts", "", "Show or hide the model's thoughts"),
+    SlashCommand { aliases: &["exit"], ..slash("quit", "", "Quit") },
 ];
 
 impl SlashCommand {

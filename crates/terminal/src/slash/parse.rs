@@ -138,23 +138,20 @@ fn usage(slash: &SlashCommand, rest: &str) -> SlashAction {
         |words: &str| rest == words || rest.strip_prefix(words).is_some_and(|behind| behind.starts_with(' '));
     let known = slash.subs.iter().filter(|sub| begins(sub.words)).max_by_key(|sub| sub.words.len());
     if let Some(sub) = known.filter(|sub| !sub.needs.is_empty()) {
-        return SlashAction::Unknown(format!(
-            "/{} {} takes {}: it {}.",
-            slash.name, sub.words, sub.needs, sub.does
-        ));
+        return SlashAction::Unknown(format!("Usage: /{} {} {}", slash.name, sub.words, sub.needs));
     }
     let depth = known.map_or(1, |sub| sub.words.split(' ').count() + 1);
     let typed = rest.split_whitespace().take(depth).collect::<Vec<_>>().join(" ");
     let near = nearest(slash.subs.iter().map(|sub| sub.words), &typed).filter(|near| *near != typed);
-    let near = near.map(|near| format!("; did you mean /{} {near}?", slash.name)).unwrap_or_default();
-    SlashAction::Unknown(format!("/{} takes {}{near}", slash.name, slash.takes))
+    let near = near.map(|near| format!(". Did you mean /{} {near}?", slash.name)).unwrap_or_default();
+    SlashAction::Unknown(format!("Usage: /{} {}{near}", slash.name, slash.takes).trim_end().to_string())
 }
 
 fn unknown(name: &str, skills: &[SkillCommand]) -> SlashAction {
-    let near = nearest(names(skills), name).map(|near| format!("; did you mean /{near}?"));
+    let near = nearest(names(skills), name).map(|near| format!(" Did you mean /{near}?"));
     SlashAction::Unknown(format!(
-        "There is no command /{name}{} /help lists them all.",
-        near.unwrap_or(".".into())
+        "Unknown command: /{name}.{} Type /help to list all commands.",
+        near.unwrap_or_default()
     ))
 }
 
@@ -228,18 +225,18 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_said() {
-        check_unknown("/compres", "did you mean /compress?");
-        check_unknown("/xyzzy", "no command /xyzzy. /help");
-        check_unknown("/tide-table", "did you mean /tide-tables?");
-        check_unknown("/skills lsit", "did you mean /skills list?");
-        check_unknown("/skills inbox acept x", "did you mean /skills inbox accept?");
-        check_unknown("/skills show", "/skills show takes NAME");
-        check_unknown("/memory inbox dismiss", "/memory inbox dismiss takes KIND");
-        check_unknown("/rules add", "/rules add takes TEXT");
-        check_unknown("/mode wild", "/mode takes");
-        check_unknown("/policy revoke", "/policy revoke takes NUMBER");
-        check_unknown("/policy rvoke 1", "did you mean /policy revoke?");
-        check_unknown("/memory forget", "/memory takes");
+        check_unknown("/compres", "Did you mean /compress?");
+        check_unknown("/xyzzy", "Unknown command: /xyzzy. Type /help");
+        check_unknown("/tide-table", "Did you mean /tide-tables?");
+        check_unknown("/skills lsit", "Did you mean /skills list?");
+        check_unknown("/skills inbox acept x", "Did you mean /skills inbox accept?");
+        check_unknown("/skills show", "Usage: /skills show NAME");
+        check_unknown("/memory inbox dismiss", "Usage: /memory inbox dismiss KIND");
+        check_unknown("/rules add", "Usage: /rules add TEXT");
+        check_unknown("/mode wild", "Usage: /mode [default |");
+        check_unknown("/policy revoke", "Usage: /policy revoke NUMBER");
+        check_unknown("/policy rvoke 1", "Did you mean /policy revoke?");
+        check_unknown("/memory forget", "Usage: /memory [show |");
     }
 
     #[test]

@@ -48,12 +48,12 @@ impl ApprovalDialog {
         let typed = self.field.expanded();
         let mut args = self.request.call.args.clone();
         match args.get_mut("command").filter(|command| command.is_string()) {
-            Some(_) if typed.trim().is_empty() => Err("there is no command".to_string()),
+            Some(_) if typed.trim().is_empty() => Err("the command is empty".to_string()),
             Some(command) => {
                 *command = Value::from(typed);
                 Ok(args)
             }
-            None => serde_json::from_str(&typed).map_err(|error| format!("this is no JSON: {error}")),
+            None => serde_json::from_str(&typed).map_err(|error| format!("invalid JSON: {error}")),
         }
     }
 }

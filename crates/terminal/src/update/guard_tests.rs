@@ -64,7 +64,7 @@ fn a_sentence_goes_on_where_it_was_begun() {
                 .receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
             type_slowly(after(&mut harness, pause), &SENTENCE[at..]);
             check_draft(&mut harness, SENTENCE);
-            harness.check_block_has("Tab answers this");
+            harness.check_block_has("Tab to answer");
         }
     }
 }
@@ -123,7 +123,7 @@ fn who_wants_to_answer_beside_a_draft_turns_to_the_question() {
     // Continued typing shows that it was not meant.
     harness.type_text(" y").press(KeyCode::Tab).press(KeyCode::Enter);
     check_draft(&mut harness, "and add y");
-    harness.look().check_block_has("Tab goes back to your message");
+    harness.look().check_block_has("Tab to return to your message");
     harness.press(KeyCode::Tab).look().type_text("es");
     check_draft(&mut harness, "and add yes");
     harness.press(KeyCode::Tab).look().press(KeyCode::Char('y')).check_sent(&[once(1)]);

@@ -79,7 +79,7 @@ pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec
                 detail: session.detail,
                 pick: PickerValue::Session(session.id),
             });
-            let picker = Picker::new("Go on with which session?", items.collect());
+            let picker = Picker::new("Resume which session?", items.collect());
             state.dialogs.push_back(Dialog::Picker(picker));
             Vec::new()
         }
@@ -89,7 +89,7 @@ pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec
                 detail: turn.detail,
                 pick: PickerValue::Turn(turn.id, turn.text),
             });
-            let picker = Picker::new("Go back to before which message?", items.collect());
+            let picker = Picker::new("Rewind to before which message?", items.collect());
             state.dialogs.push_back(Dialog::Picker(picker));
             Vec::new()
         }
@@ -213,25 +213,24 @@ fn handle_event(state: &mut UiState, event: Event) -> Vec<UiEffect> {
             if lost.is_empty() {
                 return Vec::new();
             }
-            let text = format!("Out of sight after the compaction: {}", lost.join(", "));
-            let hint =
-                "Files come in again when a tool touches their folders, skills when they are activated.";
+            let text = format!("No longer in context after the compaction: {}", lost.join(", "));
+            let hint = "Files are reloaded when a tool touches their folder, skills when they are activated.";
             notify(state, &Notice::info(text).with_hint(hint))
         }
         Event::Memory { files, why } => {
             let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
             let text = match why {
-                MemoryNews::CameIn => format!("Memory came in: {}", names.join(", ")),
-                MemoryNews::Changed => format!("Memory was read again: {}", names.join(", ")),
+                MemoryNews::CameIn => format!("Loaded memory: {}", names.join(", ")),
+                MemoryNews::Changed => format!("Reloaded memory: {}", names.join(", ")),
             };
             notify(state, &Notice::info(text))
         }
         Event::AskedAgain => notify(
             state,
-            &Notice::info("The request was too long for the model; it is asked again with less."),
+            &Notice::info("The request was too long for the model. Retrying with a shorter one."),
         ),
         Event::Looping { detail } => {
-            notify(state, &Notice::warning(format!("The model goes round in circles: {detail}")))
+            notify(state, &Notice::warning(format!("The model is stuck in a loop: {detail}")))
         }
         Event::Usage(usage) => {
             count(state, &usage);
@@ -283,7 +282,7 @@ fn compaction(state: &mut UiState, event: &Compaction) -> Vec<UiEffect> {
             let effects = flush(state);
             state.compaction = Some(RunningCompaction {
                 since: now,
-                stage: "looking at the conversation".into(),
+                stage: "reading the conversation".into(),
                 before: *before,
             });
             return effects;

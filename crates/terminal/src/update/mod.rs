@@ -184,7 +184,7 @@ pub(super) fn leave(state: &mut UiState) -> Vec<UiEffect> {
 /// Prints a folded text in full, the newest first.
 fn unfold(state: &mut UiState) -> Vec<UiEffect> {
     let Some(place) = state.folded.len().checked_sub(state.unfolded + 1) else {
-        return vec![print(state, view::notice(&Notice::info("Nothing more is folded."), state.width()))];
+        return vec![print(state, view::notice(&Notice::info("Nothing more to unfold."), state.width()))];
     };
     state.unfolded += 1;
     let lines = view::unfolded(&state.folded[place], state.width());

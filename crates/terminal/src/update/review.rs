@@ -14,8 +14,8 @@ use crate::view;
 /// Shows the items: in a dialog, or as lines.
 pub(super) fn open(state: &mut UiState, inbox: InboxKind, items: Vec<InboxItem>) -> Vec<UiEffect> {
     if items.is_empty() {
-        let hint = format!("{} undo takes back what was accepted last.", inbox.command());
-        let notice = Notice::info("Nothing waits.").with_hint(hint);
+        let hint = format!("Type {} undo to undo the last accepted change.", inbox.command());
+        let notice = Notice::info("The inbox is empty.").with_hint(hint);
         return vec![print(state, view::notice(&notice, state.width()))];
     }
     if state.surface != Surface::Screen {

@@ -50,24 +50,26 @@ fn dialog(harness: &Harness) -> Vec<String> {
 fn what_waits_is_listed_with_what_can_be_done() {
     let mut harness = harness();
     let expected = [
-        "2 skills and changes wait",
+        "2 proposed skills and changes",
         "▸ release  new skill, 2026-01-02 03:04",
         "  tides.patch  new skill, 2026-01-02 03:04",
         "    Runs the tests, then releases. Use when asked about a",
         "    release or a version.",
-        "  Enter shows it · a makes it yours · p the project's",
-        "  e edits first · d dismisses · u undoes the last",
-        "  Esc leaves",
+        "  Enter to show · a to accept for you · p for the project",
+        "  e to edit first · d to dismiss · u to undo the last",
+        "  Esc to close",
     ];
     assert_eq!(dialog(&harness), expected);
     harness.press(KeyCode::Down);
-    let expected =
-        ["  Enter shows it · a applies it · e edits first", "  d dismisses · u undoes the last · Esc leaves"];
+    let expected = [
+        "  Enter to show · a to apply · e to edit first",
+        "  d to dismiss · u to undo the last · Esc to close",
+    ];
     assert_eq!(dialog(&harness)[5..], expected);
     harness.press(KeyCode::Char('d'));
     assert_eq!(
         dialog(&harness)[5..],
-        ["Dismiss tides.patch for good? d does it, any other key does", "not."]
+        ["Dismiss tides.patch for good? Press d to confirm, any other", "key to cancel."]
     );
     harness.press(KeyCode::Esc).press(KeyCode::Esc);
     assert!(harness.state.dialogs.is_empty());
@@ -80,7 +82,7 @@ fn a_problem_is_shown_instead() {
     harness.receive(DriverMessage::Inbox(InboxKind::Memory, vec![broken]));
     assert_eq!(
         dialog(&harness)[..3],
-        ["1 change to memory waits", "▸ tides  new skill, 2026-01-02 03:04", "    it does not fit"]
+        ["1 proposed change to memory", "▸ tides  new skill, 2026-01-02 03:04", "    it does not fit"]
     );
 }
 
@@ -134,25 +136,31 @@ fn the_list_is_what_is_there_now() {
     harness.press(KeyCode::Down).type_text("a");
     harness.receive(DriverMessage::InboxChanged(InboxKind::Skills, vec![item("release", true)]));
     harness.receive(DriverMessage::Notice(Notice::good("it counts now"))).receive(DriverMessage::Done);
-    assert_eq!(dialog(&harness)[..2], ["1 skill or change waits", "▸ release  new skill, 2026-01-02 03:04"]);
+    assert_eq!(
+        dialog(&harness)[..2],
+        ["1 proposed skill or change", "▸ release  new skill, 2026-01-02 03:04"]
+    );
     harness
         .type_text("a")
         .receive(DriverMessage::InboxChanged(InboxKind::Skills, Vec::new()))
         .receive(DriverMessage::Done);
-    assert_eq!(dialog(&harness), ["Nothing more waits", "  u undoes the last · Esc leaves"]);
+    assert_eq!(dialog(&harness), ["The inbox is empty", "  u to undo the last · Esc to close"]);
     harness.sent.clear();
     harness.type_text("aped").press(KeyCode::Enter).check_sent(&[]);
     harness.type_text("u").check_sent(&[DriverCommand::Review(InboxKind::Skills, ReviewDecision::Undo)]);
     // Another inbox has its own list.
     harness.receive(DriverMessage::InboxChanged(InboxKind::Memory, vec![item("private", false)]));
-    assert_eq!(dialog(&harness)[0], "Nothing more waits");
+    assert_eq!(dialog(&harness)[0], "The inbox is empty");
 }
 
 #[test]
 fn an_empty_inbox_is_told() {
     let mut harness = Harness::new();
     harness.receive(DriverMessage::Inbox(InboxKind::Memory, Vec::new()));
-    harness.check_printed(&["· Nothing waits.", "  /memory inbox undo takes back what was accepted last."]);
+    harness.check_printed(&[
+        "· The inbox is empty.",
+        "  Type /memory inbox undo to undo the last accepted change.",
+    ]);
     assert!(harness.state.dialogs.is_empty());
 }
 
@@ -163,19 +171,19 @@ fn without_a_screen_the_list_is_printed() {
     harness.receive(DriverMessage::Inbox(InboxKind::Skills, vec![item("release", true)]));
     assert!(harness.state.dialogs.is_empty());
     harness.check_printed(&[
-        "1 skill or change waits",
+        "1 proposed skill or change",
         "",
         "release (new skill, 2026-01-02 03:04)",
         "  Runs the tests, then releases. Use when asked about a",
         "  release or a version.",
         "",
-        "What to do about it",
-        "  /skills inbox show NAME shows one of them with its",
-        "  evidence.",
-        "  /skills inbox accept NAME, edit NAME and dismiss NAME",
-        "  settle it.",
-        "  /skills inbox accept NAME project makes it the project's.",
-        "  /skills inbox undo takes back what was accepted last.",
+        "Commands",
+        "  /skills inbox show NAME: show a proposal with its evidence",
+        "  /skills inbox accept NAME, edit NAME or dismiss NAME:",
+        "  decide about it",
+        "  /skills inbox accept NAME project: accept it for the",
+        "  project",
+        "  /skills inbox undo: undo the last accepted change",
     ]);
 }
 

@@ -33,10 +33,10 @@ fn command(state: &mut UiState, typed: &str) -> Vec<UiEffect> {
         SlashAction::Thoughts => toggle_thoughts(state),
         SlashAction::Editor => vec![UiEffect::Edit(String::new())],
         SlashAction::Copy if state.last_answer.is_empty() => {
-            vec![print(state, view::notice(&Notice::info("There is no answer to copy yet."), state.width()))]
+            vec![print(state, view::notice(&Notice::info("No answer to copy yet."), state.width()))]
         }
         SlashAction::Copy => {
-            let notice = Notice::good("The last answer is in the clipboard, if your terminal allows it.");
+            let notice = Notice::good("Copied the last answer, if your terminal allows it.");
             vec![
                 UiEffect::Copy(state.last_answer.clone()),
                 print(state, view::notice(&notice, state.width())),
@@ -46,7 +46,7 @@ fn command(state: &mut UiState, typed: &str) -> Vec<UiEffect> {
             vec![print(state, view::notice(&Notice::error(why), state.width()))]
         }
         SlashAction::Command(DriverCommand::Compact { .. }) if state.compaction.is_some() => {
-            let notice = Notice::warning("A compaction is running already; Esc stops it.");
+            let notice = Notice::warning("A compaction is already running. Press Esc to stop it.");
             vec![print(state, view::notice(&notice, state.width()))]
         }
         SlashAction::Command(_) => send_or_queue(state, typed),
@@ -96,7 +96,7 @@ pub(super) fn send(state: &mut UiState, command: DriverCommand) -> UiEffect {
             format!("waiting for {}", state.status.model)
         }
         DriverCommand::Run(line) => format!("running {line}"),
-        DriverCommand::Compact { .. } => "making room".to_string(),
+        DriverCommand::Compact { .. } => "compacting".to_string(),
         DriverCommand::ListSessions => "looking for sessions".to_string(),
         DriverCommand::Resume(_) => "opening the session".to_string(),
         _ => "working".to_string(),
@@ -113,7 +113,7 @@ pub(super) fn send(state: &mut UiState, command: DriverCommand) -> UiEffect {
 pub(super) fn toggle_thoughts(state: &mut UiState) -> Vec<UiEffect> {
     state.shows_thoughts = !state.shows_thoughts;
     let word = if state.shows_thoughts { "shown" } else { "hidden" };
-    let notice = Notice::info(format!("Thoughts are {word} from now on."));
+    let notice = Notice::info(format!("Thoughts are now {word}."));
     vec![print(state, view::notice(&notice, state.width()))]
 }
 

@@ -193,7 +193,7 @@ fn escape_stops_the_current_thing() {
     harness.printed.clear();
     harness
         .receive_event(Event::Ended(TurnEnd::Cancelled))
-        .check_printed(&["", "! Stopped. What had arrived is kept."]);
+        .check_printed(&["", "! Stopped. The partial answer is kept."]);
     harness.receive(DriverMessage::Done).type_text("words").press(KeyCode::Esc).check_sent(&[]);
     assert!(harness.state.editor.is_empty());
     harness.control('y');
@@ -229,7 +229,7 @@ fn an_unknown_command_is_told_with_the_nearest() {
     let mut harness = Harness::new();
     harness.enter("/compesr").check_sent(&[]);
     assert!(
-        harness.printed.iter().any(|line| line.contains("did you mean /compress?")),
+        harness.printed.iter().any(|line| line.contains("Did you mean /compress?")),
         "{:?}",
         harness.printed
     );
@@ -250,8 +250,8 @@ fn a_second_compaction_is_refused_in_words() {
         messages: 9,
     };
     harness.enter("/compress").receive_event(Event::Compaction(started)).enter("/compress");
-    harness.check_sent(&[DriverCommand::Compact { focus: None }]).check_block_has("making room");
-    assert!(harness.printed.iter().any(|line| line.contains("running already")), "{:?}", harness.printed);
+    harness.check_sent(&[DriverCommand::Compact { focus: None }]).check_block_has("compacting");
+    assert!(harness.printed.iter().any(|line| line.contains("already running")), "{:?}", harness.printed);
 }
 
 #[test]
@@ -271,17 +271,13 @@ fn a_compaction_of_its_own_leaves_a_card() {
         spend: Spend::default(),
         report: Box::new(crate::view::report()),
     };
-    harness
-        .enter("hi")
-        .receive_event(Event::Compaction(started))
-        .check_block_has("looking at the conversation");
+    harness.enter("hi").receive_event(Event::Compaction(started)).check_block_has("reading the conversation");
     harness.printed.clear();
     harness.receive_event(Event::Compaction(applied)).check_printed(&[
         "",
-        "◆ Compacted: 60,000 → 12,000 tokens, 80 % less",
+        "◆ Compacted 60,000 → 12,000 tokens (80 % less)",
         "  40 ms",
-        "  /compress undo takes it back · /context shows what is",
-        "  there now",
+        "  /compress undo to revert · /context to see what is left",
     ]);
     assert!(harness.state.compaction.is_none());
 }
@@ -409,7 +405,7 @@ fn arguments_that_are_no_json_are_refused() {
     asked.call.args = json!({"path": "a"});
     harness.enter("hi").receive(DriverMessage::ApprovalRequested(PromptId(1), asked)).look();
     harness.sent.clear();
-    harness.press(KeyCode::Char('e')).look().enter("x").check_sent(&[]).check_block_has("this is no JSON");
+    harness.press(KeyCode::Char('e')).look().enter("x").check_sent(&[]).check_block_has("invalid JSON");
 }
 
 #[test]
@@ -459,7 +455,7 @@ fn tools_are_one_line_with_the_beginning_of_what_they_say() {
         "  │ b",
         "  │ c",
         "  │ d",
-        "  └ 2 lines more (Ctrl-O)",
+        "  └ 2 more lines (Ctrl-O)",
     ]);
     harness.control('o').check_printed(&[
         "",
@@ -471,7 +467,7 @@ fn tools_are_one_line_with_the_beginning_of_what_they_say() {
         "│ e",
         "│ f",
     ]);
-    harness.control('o').check_printed(&["", "· Nothing more is folded."]);
+    harness.control('o').check_printed(&["", "· Nothing more to unfold."]);
 }
 
 #[test]
@@ -532,7 +528,7 @@ fn what_does_not_fit_is_typed_again() {
     harness.receive(DriverMessage::Restore("too long".into())).receive(DriverMessage::Done);
     assert_eq!(harness.state.editor.text(), "too long");
     let said = harness.printed.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("9,000 tokens, and 4,000 of 32,000") && said.contains("/compress"), "{said}");
+    assert!(said.contains("9,000 tokens, but only 4,000 of 32,000") && said.contains("/compress"), "{said}");
 }
 
 #[test]
@@ -579,7 +575,7 @@ fn history_is_searched() {
     harness.control('r').type_text("cargo").check_block_has("cargo test");
     harness.control('r').check_block_has("cargo build").press(KeyCode::Enter);
     assert_eq!(harness.state.editor.text(), "cargo build");
-    harness.control('r').type_text("zzz").check_block_has("nothing").press(KeyCode::Esc);
+    harness.control('r').type_text("zzz").check_block_has("no match").press(KeyCode::Esc);
     assert_eq!(harness.state.editor.text(), "cargo build");
 }
 
@@ -623,7 +619,7 @@ fn modes_are_gone_through() {
     harness.press(KeyCode::BackTab).check_sent(&[DriverCommand::SetMode(ApprovalMode::AutoEdit)]);
     harness.receive(DriverMessage::Done);
     harness.state.status.mode = ApprovalMode::AutoEdit;
-    harness.check_block_has("edits are free");
+    harness.check_block_has("· auto-edit");
     harness.state.status.is_trusted = false;
     harness.state.status.mode = ApprovalMode::Default;
     harness.press(KeyCode::BackTab).check_sent(&[DriverCommand::SetMode(ApprovalMode::Plan)]);

@@ -97,7 +97,7 @@ fn headline(name: &str, preview: &Preview) -> String {
         Preview::Change { path, diff } => {
             format!("{name} wants to change {} ({})", path.display(), diff::summary(diff))
         }
-        Preview::Look(_) => format!("{name} wants to look at"),
+        Preview::Look(_) => format!("{name} wants to read"),
         Preview::Other(_) => format!("{name} wants to"),
     }
 }
@@ -108,11 +108,11 @@ pub(crate) fn decision(approving: &ApprovalDialog, approval: &Approval, width: u
         Approval::Once => ("✓ ", "allowed once".to_string()),
         Approval::Always(reach) => {
             let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
-            ("✓ ", format!("allowed from now on, {reach}: {}", rule.unwrap_or_default()))
+            ("✓ ", format!("always allowed {reach}: {}", rule.unwrap_or_default()))
         }
-        Approval::Edited(_) => ("✓ ", "allowed as you changed it".to_string()),
-        Approval::Denied { reason: Some(reason) } => ("✗ ", format!("not allowed: {reason}")),
-        Approval::Denied { reason: None } => ("✗ ", "not allowed".to_string()),
+        Approval::Edited(_) => ("✓ ", "allowed with your edits".to_string()),
+        Approval::Denied { reason: Some(reason) } => ("✗ ", format!("denied: {reason}")),
+        Approval::Denied { reason: None } => ("✗ ", "denied".to_string()),
         Approval::Stop => ("✗ ", "stopped".to_string()),
     };
     let line = StyledLine::new(format!("  {mark}{text}"), Style::FAINT);
@@ -123,37 +123,37 @@ pub(crate) fn decision(approving: &ApprovalDialog, approval: &Approval, width: u
 pub(crate) fn turn_end(end: &TurnEnd, status: &StatusLine) -> Option<Notice> {
     Some(match end {
         TurnEnd::Finished(FinishReason::Length) => {
-            Notice::warning("The answer was cut off at the model's limit.")
-                .with_hint("Say \"go on\" for the rest.")
+            Notice::warning("The answer reached the model's output limit.")
+                .with_hint("Say \"continue\" to get the rest.")
         }
         TurnEnd::Finished(FinishReason::Filtered) => Notice::error("The provider withheld the answer.")
-            .with_hint("Ask in other words, or another model."),
+            .with_hint("Rephrase your message, or try another model."),
         TurnEnd::Finished(_) => return None,
         TurnEnd::Overflow(overflow) => {
             let text = format!(
-                "This does not fit: it takes about {} tokens, and {} of {} are left.",
+                "Your message does not fit: it needs about {} tokens, but only {} of {} are left.",
                 grouped(overflow.request.0),
                 grouped(overflow.remaining.0),
                 grouped(overflow.window.0)
             );
             let is_used = overflow.remaining.0 * 4 < overflow.window.0 * 3;
             let remedy = overflow.remedy().unwrap_or_else(|| match is_used {
-                true => "shorten it, or make room with /compress".to_string(),
-                false => "shorten it, or use a model with a larger window".to_string(),
+                true => "shorten it, or type /compress to make room".to_string(),
+                false => "shorten it, or use a model with a larger context window".to_string(),
             });
-            let hint = format!("What you typed is in the input again: {remedy}.");
+            let hint = format!("Your message is back in the input. {}.", sentence(&remedy));
             Notice::error(text).with_hint(hint)
         }
         TurnEnd::Failed(error) => {
             Notice::error(sentence(&error.to_string())).with_hint(sentence(error.hint().as_ref()))
         }
-        TurnEnd::Cancelled => Notice::warning("Stopped. What had arrived is kept."),
+        TurnEnd::Cancelled => Notice::warning("Stopped. The partial answer is kept."),
         TurnEnd::Stopped { reason } => Notice::warning(format!("A hook stopped the turn: {reason}")),
-        TurnEnd::Blocked { reason } => Notice::warning(format!("A hook did not let this pass: {reason}"))
-            .with_hint("What you typed is in the input again; the hooks are listed by /hooks."),
+        TurnEnd::Blocked { reason } => Notice::warning(format!("A hook blocked your message: {reason}"))
+            .with_hint("Your message is back in the input. Type /hooks to list the hooks."),
         TurnEnd::Looped { detail } => {
-            Notice::error(format!("The model went round in circles, although it was told: {detail}"))
-                .with_hint("Ask in other words, or give it what it is missing.")
+            Notice::error(format!("The model was stuck in a loop and was stopped: {detail}"))
+                .with_hint("Rephrase your message, or give the model what it is missing.")
         }
         TurnEnd::LimitReached { limit, of } => {
             let of = match of {
@@ -161,8 +161,8 @@ pub(crate) fn turn_end(end: &TurnEnd, status: &StatusLine) -> Option<Notice> {
                 LimitOf::Session => "this session",
             };
             let model = &status.model;
-            Notice::warning(format!("{model} was asked {limit} times in {of}, which is the limit."))
-                .with_hint("Say \"go on\" if it should.")
+            Notice::warning(format!("{model} reached the limit of {limit} model calls for {of}."))
+                .with_hint("Say \"continue\" to go on.")
         }
     })
 }
@@ -191,17 +191,17 @@ pub(crate) fn resumed_session(title: &str, last: &[PastMessage], width: usize) -
 
 /// The keys with their functions.
 const KEYS: &[(&str, &str)] = &[
-    ("Enter", "sends; Alt-Enter, Ctrl-J or a \\ at the end begin a new line"),
-    ("Esc", "stops what is being done, or clears the input; Ctrl-C does, too, and leaves when pressed twice"),
-    ("Tab", "completes commands and @files"),
-    ("Up, Down", "what was typed before; Ctrl-R searches in it"),
-    ("Ctrl-O", "shows in whole what was folded last; again for what was folded before"),
-    ("Ctrl-G", "opens the input in your editor"),
-    ("Shift-Tab", "changes how much you want to be asked"),
-    ("Ctrl-T", "shows or hides thoughts"),
-    ("Ctrl-L", "clears the screen"),
-    ("@file", "attaches a file"),
-    ("!command", "runs a command of your own; the model reads what it wrote with your next message"),
+    ("Enter", "Send; Alt-Enter, Ctrl-J or a trailing \\ start a new line"),
+    ("Esc", "Stop the current action, or clear the input; so does Ctrl-C, twice to quit"),
+    ("Tab", "Complete commands and @files"),
+    ("Up, Down", "Browse the input history; Ctrl-R searches it"),
+    ("Ctrl-O", "Unfold the last folded output; again for earlier ones"),
+    ("Ctrl-G", "Open the input in your editor"),
+    ("Shift-Tab", "Change the approval mode"),
+    ("Ctrl-T", "Show or hide thoughts"),
+    ("Ctrl-L", "Clear the screen"),
+    ("@file", "Attach a file"),
+    ("!command", "Run a shell command; the model gets its output with your next message"),
 ];
 
 /// The help: commands and keys.

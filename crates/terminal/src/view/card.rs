@@ -16,9 +16,9 @@ const SMALL_HISTORY: TokenCount = TokenCount(50_000);
 /// A description of the new stage; none if it stays the same.
 pub(crate) fn stage(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Planned { rung, .. } if *rung == "mask" => "moving old outputs to files".to_string(),
+        Event::Planned { rung, .. } if *rung == "mask" => "moving old tool output to files".to_string(),
         Event::Planned { .. } => "planning".to_string(),
-        Event::Summarising { by: SummariserKind::Model } => "a model writes the snapshot".to_string(),
+        Event::Summarising { by: SummariserKind::Model } => "waiting for the snapshot".to_string(),
         Event::Summarising { by: SummariserKind::Offline } => "writing the snapshot".to_string(),
         Event::Reviewed { .. } | Event::Summarised { .. } => "checking the snapshot".to_string(),
         Event::FellBack { .. } => "writing the snapshot without a model".to_string(),
@@ -125,41 +125,40 @@ impl CompactionCard {
         let saved = (self.before - self.after).share_of(self.before);
         match self.status {
             Status::Compressed => {
-                ("◆ ", Style::MAGENTA, format!("Compacted: {sizes}, {} less", percent(saved)))
+                ("◆ ", Style::MAGENTA, format!("Compacted {sizes} ({} less)", percent(saved)))
             }
             Status::Masked => {
                 let outputs = self.outputs.map_or_else(
-                    || "old outputs".to_string(),
+                    || "old tool output".to_string(),
                     |count| plural(count, "old output", "old outputs"),
                 );
-                ("◆ ", Style::MAGENTA, format!("Made room: {outputs} moved to files, {sizes}"))
+                ("◆ ", Style::MAGENTA, format!("Moved {outputs} to files: {sizes}"))
             }
             Status::ContentTruncated => {
-                ("◆ ", Style::MAGENTA, format!("Made room: long outputs were shortened, {sizes}"))
+                ("◆ ", Style::MAGENTA, format!("Shortened long tool output: {sizes}"))
             }
             Status::LastResort => {
-                ("◆ ", Style::YELLOW, format!("Compacted as far as possible, so that it fits: {sizes}"))
+                ("◆ ", Style::YELLOW, format!("Compacted as a last resort, to fit: {sizes}"))
             }
             Status::Noop => ("· ", Style::FAINT, "Nothing to compact".to_string()),
-            Status::Cancelled => ("· ", Style::YELLOW, "Compaction stopped; nothing has changed".to_string()),
+            Status::Cancelled => ("· ", Style::YELLOW, "Compaction stopped. Nothing has changed.".to_string()),
             Status::FailedInflated if self.before < SMALL_HISTORY => {
-                ("! ", Style::YELLOW, "Not compacted: a conversation this small would not get smaller".to_string())
+                ("! ", Style::YELLOW, "Not compacted: the conversation is too short to shrink".to_string())
             }
             Status::FailedInflated => (
                 "! ",
                 Style::YELLOW,
-                "Not compacted: the snapshot was longer than what it stands for, which hints at trouble with the \
-                 prompt or the model"
+                "Not compacted: the snapshot was longer than what it replaces. Check the prompt or the model."
                     .to_string(),
             ),
             Status::FailedEmptySummary => {
-                ("! ", Style::YELLOW, "Not compacted: the summary said nothing".to_string())
+                ("! ", Style::YELLOW, "Not compacted: the summary was empty".to_string())
             }
             Status::FailedTokenCount => {
-                ("! ", Style::YELLOW, "Not compacted: the exact count that the settings require failed".to_string())
+                ("! ", Style::YELLOW, "Not compacted: the exact token count that the settings require failed".to_string())
             }
             Status::DoesNotFit => {
-                ("✗ ", Style::RED, "What cannot be given up is larger than the window".to_string())
+                ("✗ ", Style::RED, "The parts that must be kept are larger than the context window".to_string())
             }
         }
     }
@@ -168,11 +167,11 @@ impl CompactionCard {
     fn next(&self) -> Option<String> {
         Some(match self.status {
             Status::Compressed | Status::Masked | Status::ContentTruncated | Status::LastResort => {
-                "/compress undo takes it back · /context shows what is there now".to_string()
+                "/compress undo to revert · /context to see what is left".to_string()
             }
             Status::FailedInflated | Status::FailedEmptySummary | Status::FailedTokenCount => {
-                "The conversation stays as it is. The next attempt is made when it has grown, without this model \
-                 if it fails again; /compress tries at once."
+                "The conversation is unchanged. Longhaul retries when it has grown, without this model after another \
+                 failure. Type /compress to retry now."
                     .to_string()
             }
             Status::DoesNotFit => match &self.too_large {
@@ -209,9 +208,7 @@ impl CompactionCard {
     fn facts(&self) -> Vec<String> {
         let mut facts = Vec::new();
         if self.status.is_change() {
-            facts.extend(
-                self.coverage.map(|share| format!("{} of what matters is still there", percent(share))),
-            );
+            facts.extend(self.coverage.map(|share| format!("kept {} of what matters", percent(share))));
             if let Some((kept, of)) = self.rules.filter(|(_, of)| *of > 0) {
                 facts.push(match kept == of {
                     true => format!("{} kept", plural(of, "rule", "rules")),
@@ -283,23 +280,23 @@ mod tests {
         check(
             &applied(Status::Compressed),
             &[
-                "◆ Compacted: 60,000 → 15,000 tokens, 75 % less",
-                "  83 % of what matters is still there · 2 rules kept · $0.0200 · 1.5 s",
-                "  /compress undo takes it back · /context shows what is there now",
+                "◆ Compacted 60,000 → 15,000 tokens (75 % less)",
+                "  kept 83 % of what matters · 2 rules kept · $0.0200 · 1.5 s",
+                "  /compress undo to revert · /context to see what is left",
             ],
         );
         check(
             &applied(Status::LastResort),
             &[
-                "◆ Compacted as far as possible, so that it fits: 60,000 → 15,000 tokens",
-                "  83 % of what matters is still there · 2 rules kept · $0.0200 · 1.5 s",
-                "  /compress undo takes it back · /context shows what is there now",
+                "◆ Compacted as a last resort, to fit: 60,000 → 15,000 tokens",
+                "  kept 83 % of what matters · 2 rules kept · $0.0200 · 1.5 s",
+                "  /compress undo to revert · /context to see what is left",
             ],
         );
         check(&refused(Status::Noop, "nothing to gain"), &["· Nothing to compact", "  nothing to gain"]);
         check(
             &Event::Cancelled { duration: Duration::from_secs(2), spend: Spend::default() },
-            &["· Compaction stopped; nothing has changed", "  2.0 s"],
+            &["· Compaction stopped. Nothing has changed.", "  2.0 s"],
         );
         for status in [
             Status::FailedInflated,
@@ -323,7 +320,7 @@ mod tests {
             let card = CompactionCard::of_event(&event, running);
             card.expect("the end of one").lines(300)[0].text()
         };
-        assert!(told(&small).contains("this small"));
-        assert!(told(&large).contains("trouble"));
+        assert!(told(&small).contains("too short to shrink"));
+        assert!(told(&large).contains("Check the prompt or the model"));
     }
 }

@@ -28,17 +28,17 @@ pub(super) fn frame(state: &UiState, dialog: &Dialog) -> Frame {
 fn approval(state: &UiState, approving: &ApprovalDialog) -> Frame {
     match approving.stage {
         ApprovalStage::Choosing => {
-            choosing(state, approving, &format!("Allow {}?", approving.request.call.name), "stops the turn")
+            choosing(state, approving, &format!("Allow {}?", approving.request.call.name), "to stop the turn")
         }
         ApprovalStage::Always => {
             let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
-            choosing(state, approving, &format!("Always allow {}?", rule.unwrap_or_default()), "goes back")
+            choosing(state, approving, &format!("Always allow {}?", rule.unwrap_or_default()), "to go back")
         }
         ApprovalStage::Reason => {
-            with_title(state, approving, "Why not? The model is told. Enter alone says just no.")
+            with_title(state, approving, "Why not? The model reads your reason. Press Enter to give none.")
         }
         ApprovalStage::Editing => {
-            with_title(state, approving, "Change it; Enter allows it like that, Esc goes back.")
+            with_title(state, approving, "Edit it. Press Enter to allow it as edited, Esc to go back.")
         }
     }
 }
@@ -69,10 +69,10 @@ fn choosing(state: &UiState, approving: &ApprovalDialog, title: &str, leaving: &
                 let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
                 format!("always: {}", rule.unwrap_or_default())
             }
-            ApprovalChoice::Edit => "change it first".to_string(),
-            ApprovalChoice::Deny => "no, and say why".to_string(),
+            ApprovalChoice::Edit => "edit first".to_string(),
+            ApprovalChoice::Deny => "no, with a reason".to_string(),
             ApprovalChoice::Reach(Reach::Session) => "in this session".to_string(),
-            ApprovalChoice::Reach(Reach::Project) => "in this project, also later".to_string(),
+            ApprovalChoice::Reach(Reach::Project) => "in this project, now and later".to_string(),
             ApprovalChoice::Reach(Reach::Everywhere) => "everywhere, in every project".to_string(),
             ApprovalChoice::Back => "back".to_string(),
         };
@@ -84,7 +84,7 @@ fn choosing(state: &UiState, approving: &ApprovalDialog, title: &str, leaving: &
         lines.extend(line.wrap(width, 5));
     }
     if approving.stage == ApprovalStage::Always {
-        lines.extend(hints(&["a rule that denies outranks it", "/policy takes it back"], width));
+        lines.extend(hints(&["deny rules still apply", "/policy to revoke"], width));
     }
     lines.extend(hint(state, "press a letter, or ↑ ↓ and Enter", leaving));
     with_draft(state, lines)
@@ -97,8 +97,8 @@ fn question(state: &UiState, answering: &QuestionDialog) -> Frame {
         lines.extend(choice_line(option, Some(number) == answering.selected).wrap(width, 2));
     }
     let hint = match answering.question.options.is_empty() {
-        true => hint(state, "Enter answers", "leaves it open"),
-        false => hint(state, "type an answer, or ↑ ↓; Enter answers", "leaves it open"),
+        true => hint(state, "Enter to answer", "to skip"),
+        false => hint(state, "type an answer or ↑ ↓, then Enter", "to skip"),
     };
     if state.focus() == Focus::Draft {
         lines.extend(hint);
@@ -125,7 +125,7 @@ fn list(picker: &Picker, width: usize) -> Frame {
         let line = choice_line(&item.title, number == picker.selected).fit(room);
         lines.push(line.with(detail, Style::FAINT).fit(width));
     }
-    lines.push(StyledLine::new("  Enter chooses, Esc closes", Style::FAINT).fit(width));
+    lines.push(StyledLine::new("  Enter to choose, Esc to close", Style::FAINT).fit(width));
     Frame { lines, ..frame }
 }
 
@@ -134,9 +134,9 @@ fn search(found: &HistorySearch, width: usize) -> Frame {
     let text = match &found.found {
         Some((_, text)) => StyledLine::plain(text.split_whitespace().collect::<Vec<_>>().join(" ")),
         None if found.query.is_empty() => {
-            StyledLine::new("what was typed before; Ctrl-R again for older", Style::FAINT)
+            StyledLine::new("search the input history; Ctrl-R again for older matches", Style::FAINT)
         }
-        None => StyledLine::new("nothing", Style::FAINT),
+        None => StyledLine::new("no match", Style::FAINT),
     };
     frame.lines.push(text.fit(width));
     frame

@@ -95,14 +95,14 @@ fn activity(state: &UiState) -> Vec<StyledLine> {
     }
     let width = state.width();
     let (what, since) = match (&state.compaction, &state.activity) {
-        (Some(compacting), _) => (format!("making room: {}", compacting.stage), compacting.since),
+        (Some(compacting), _) => (format!("compacting: {}", compacting.stage), compacting.since),
         (None, Some(work)) => (work.description.clone(), work.since),
         (None, None) => return Vec::new(),
     };
     let took = state.now.saturating_sub(since);
     let clock = if took < SHORT { String::new() } else { format!("  {}", duration(took)) };
     let is_cancelled = state.activity.as_ref().is_some_and(|work| work.is_cancelled);
-    let hint = if is_cancelled { "" } else { "  Esc stops" };
+    let hint = if is_cancelled { "" } else { "  Esc to stop" };
     let line = StyledLine::new(format!("{} ", spinner(state)), Style::CYAN)
         .with(what, Style::FAINT)
         .with(format!("{clock}{hint}"), Style::FAINT);

@@ -7,7 +7,7 @@ use crate::services::Surface;
 use crate::state::{Focus, UiState};
 
 /// Shown during the quiet period.
-pub(super) const SOON: &str = "one moment: typing goes to the input";
+pub(super) const SOON: &str = "one moment: keys go to the input";
 
 /// The hint about where keys go, and about Esc.
 pub(super) fn hint(state: &UiState, answering: &str, leaving: &str) -> Vec<StyledLine> {
@@ -15,10 +15,10 @@ pub(super) fn hint(state: &UiState, answering: &str, leaving: &str) -> Vec<Style
     let parts = match state.focus() {
         // The line mode is answered with lines, see [`crate::plain`].
         _ if state.surface != Surface::Screen => vec![leaving],
-        Focus::Draft => vec!["Tab answers this".into(), "Enter queues your message".into(), leaving],
+        Focus::Draft => vec!["Tab to answer".into(), "Enter to queue your message".into(), leaving],
         Focus::Pending => vec![SOON.into(), leaving],
         Focus::Dialog if state.editor.is_empty() => vec![answering.into(), leaving],
-        Focus::Dialog => vec![answering.into(), "Tab goes back to your message".into(), leaving],
+        Focus::Dialog => vec![answering.into(), "Tab to return to your message".into(), leaving],
     };
     hints(&parts, state.width())
 }

@@ -41,22 +41,27 @@ pub(super) fn frame(state: &UiState, reviewing: &ReviewDialog) -> Frame {
     }
     match (is_dismissing, chosen) {
         (true, Some(item)) => {
-            let question = format!("Dismiss {} for good? d does it, any other key does not.", item.name);
+            let question =
+                format!("Dismiss {} for good? Press d to confirm, any other key to cancel.", item.name);
             lines.extend(paragraphs(&question, Style::YELLOW, width));
         }
         (_, chosen) if state.focus() == Focus::Dialog && state.editor.is_empty() => {
             lines.extend(hints(&keys(chosen), width));
         }
-        (_, _) => lines.extend(hint(state, "the letters work", "leaves")),
+        (_, _) => lines.extend(hint(state, "press a letter", "to close")),
     }
     with_draft(state, lines)
 }
 
 fn title(inbox: InboxKind, count: usize) -> String {
     match (inbox, count) {
-        (_, 0) => "Nothing more waits".to_string(),
-        (InboxKind::Skills, count) => plural(count, "skill or change waits", "skills and changes wait"),
-        (InboxKind::Memory, count) => plural(count, "change to memory waits", "changes to memory wait"),
+        (_, 0) => "The inbox is empty".to_string(),
+        (InboxKind::Skills, count) => {
+            plural(count, "proposed skill or change", "proposed skills and changes")
+        }
+        (InboxKind::Memory, count) => {
+            plural(count, "proposed change to memory", "proposed changes to memory")
+        }
     }
 }
 
@@ -64,14 +69,14 @@ fn title(inbox: InboxKind, count: usize) -> String {
 fn keys(chosen: Option<&InboxItem>) -> Vec<&'static str> {
     let mut keys: Vec<&str> = Vec::new();
     if let Some(item) = chosen {
-        keys.push("Enter shows it");
+        keys.push("Enter to show");
         match item.has_scope {
-            true => keys.extend(["a makes it yours", "p the project's"]),
-            false => keys.push("a applies it"),
+            true => keys.extend(["a to accept for you", "p for the project"]),
+            false => keys.push("a to apply"),
         }
-        keys.extend(["e edits first", "d dismisses"]);
+        keys.extend(["e to edit first", "d to dismiss"]);
     }
-    keys.extend(["u undoes the last", "Esc leaves"]);
+    keys.extend(["u to undo the last", "Esc to close"]);
     keys
 }
 
@@ -83,12 +88,12 @@ pub(crate) fn waiting_page(inbox: InboxKind, items: &[InboxItem]) -> Page {
         page.text(item.problem.as_deref().unwrap_or(&item.about));
     }
     let command = inbox.command();
-    page.heading("What to do about it");
-    page.aside(format!("{command} show NAME shows one of them with its evidence."));
-    page.aside(format!("{command} accept NAME, edit NAME and dismiss NAME settle it."));
+    page.heading("Commands");
+    page.aside(format!("{command} show NAME: show a proposal with its evidence"));
+    page.aside(format!("{command} accept NAME, edit NAME or dismiss NAME: decide about it"));
     if items.iter().any(|item| item.has_scope) {
-        page.aside(format!("{command} accept NAME project makes it the project's."));
+        page.aside(format!("{command} accept NAME project: accept it for the project"));
     }
-    page.aside(format!("{command} undo takes back what was accepted last."));
+    page.aside(format!("{command} undo: undo the last accepted change"));
     page
 }

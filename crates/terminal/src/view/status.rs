@@ -12,7 +12,7 @@ use crate::status_line::StatusLine;
 pub(super) fn lines(state: &UiState) -> Vec<StyledLine> {
     let width = state.width();
     if state.exit_pressed.is_some_and(|first| state.now.saturating_sub(first) < EXIT_WINDOW) {
-        return vec![StyledLine::new("Press Ctrl-C again to leave.", Style::YELLOW).fit(width)];
+        return vec![StyledLine::new("Press Ctrl-C again to quit.", Style::YELLOW).fit(width)];
     }
     let status = &state.status;
     let meter = meter::line(&status.meter, width.min(64));
@@ -48,9 +48,9 @@ fn facts(state: &UiState, status: &StatusLine) -> Vec<(Vec<String>, Style)> {
     let mut facts = vec![(vec![status.model.clone()], Style::BOLD)];
     let mode = match status.mode {
         ApprovalMode::Default => None,
-        ApprovalMode::AutoEdit => Some(("edits are free", Style::YELLOW)),
-        ApprovalMode::Yolo => Some(("everything is free", Style::RED)),
-        ApprovalMode::Plan => Some(("only reading", Style::BLUE)),
+        ApprovalMode::AutoEdit => Some(("auto-edit", Style::YELLOW)),
+        ApprovalMode::Yolo => Some(("yolo", Style::RED)),
+        ApprovalMode::Plan => Some(("plan", Style::BLUE)),
     };
     facts.extend(mode.map(|(text, style)| (vec![text.to_string()], style)));
     if !status.is_trusted {
@@ -58,7 +58,7 @@ fn facts(state: &UiState, status: &StatusLine) -> Vec<(Vec<String>, Style)> {
     }
     facts.push((places(status), Style::BLUE));
     if state.tools.len() > 1 {
-        facts.push((vec![plural(state.tools.len(), "tool runs", "tools run")], Style::FAINT));
+        facts.push((vec![plural(state.tools.len(), "tool running", "tools running")], Style::FAINT));
     }
     if status.memory_files > 0 {
         facts.push((vec![plural(status.memory_files, "memory file", "memory files")], Style::FAINT));

@@ -65,8 +65,8 @@ pub(crate) fn finished_tool(
     if let Some(file) = &end.saved_as {
         lines.extend(indented(paragraphs(
             &match end.left_out {
-                0 => format!("all of it is in {file}"),
-                bytes => format!("all but {} bytes of it are in {file}", grouped(bytes)),
+                0 => format!("full output: {file}"),
+                bytes => format!("output: {file} ({} bytes omitted)", grouped(bytes)),
             },
             Style::FAINT,
             width.saturating_sub(4),
@@ -148,7 +148,7 @@ fn push_diff(lines: &mut Vec<StyledLine>, diff: &str, title: String, width: usiz
 }
 
 fn fold_line(corner: char, more: usize, width: usize) -> StyledLine {
-    StyledLine::new(format!("  {corner} {} more (Ctrl-O)", plural(more, "line", "lines")), Style::FAINT)
+    StyledLine::new(format!("  {corner} {} (Ctrl-O)", plural(more, "more line", "more lines")), Style::FAINT)
         .fit(width)
 }
 

@@ -119,24 +119,24 @@ fn check_refused(over: &Value, expected: &str) {
 
 #[test]
 fn broken_requests_are_refused() {
-    check_refused(&json!({"model": " "}), "no name");
-    check_refused(&json!({"model": 3}), "no name");
-    check_refused(&json!({"messages": "hello"}), "no list");
-    check_refused(&json!({"messages": [say("user", " ")]}), "message 0 says nothing");
+    check_refused(&json!({"model": " "}), "is not a name");
+    check_refused(&json!({"model": 3}), "is not a name");
+    check_refused(&json!({"messages": "hello"}), "is not a list");
+    check_refused(&json!({"messages": [say("user", " ")]}), "message 0 is empty");
     check_refused(&json!({"messages": [{"role": "tool", "content": "x"}]}), "message 0 has no role");
-    check_refused(&json!({"messages": [{"role": "user", "content": {"a": 1}}]}), "says nothing");
-    check_refused(&json!({"config": []}), "no object");
+    check_refused(&json!({"messages": [{"role": "user", "content": {"a": 1}}]}), "is empty");
+    check_refused(&json!({"config": []}), "is not an object");
     check_refused(&json!({"config": {"temperature": "hot"}}), "temperature");
     check_refused(&json!({"config": {"topP": 2}}), "topP");
     check_refused(&json!({"config": {"maxOutputTokens": 0}}), "maxOutputTokens");
     check_refused(&json!({"config": {"stopSequences": [1]}}), "stopSequences");
-    check_refused(&json!({"toolConfig": {"mode": "SOME"}}), "no mode");
-    check_refused(&json!({"toolConfig": {"allowedFunctionNames": ["rm"]}}), "no tools rm");
+    check_refused(&json!({"toolConfig": {"mode": "SOME"}}), "unknown mode");
+    check_refused(&json!({"toolConfig": {"allowedFunctionNames": ["rm"]}}), "unknown tools: rm");
     let lone = Message::new("1", Role::Model, vec![Part::model_text("Hello.")]);
     let request = Request { messages: vec![lone], ..Request::default() };
     let over = json!({"messages": [say("model", "Hello!")]});
     let refused = apply_request(request, over.as_object().expect("an object"));
-    assert_eq!(refused.expect_err("it cannot be taken"), "nobody would ask anything");
+    assert_eq!(refused.expect_err("it cannot be taken"), "no user message would be left");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn nothing_comes_between_a_call_and_its_result() {
     longer.insert(2, say("user", "SubagentWait."));
     let over = json!({"messages": longer});
     let refused = apply_request(request, over.as_object().expect("an object"));
-    assert!(refused.is_err_and(|reason| reason.contains("stand together")));
+    assert!(refused.is_err_and(|reason| reason.contains("separated from their results")));
 }
 
 #[test]

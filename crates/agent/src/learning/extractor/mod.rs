@@ -255,9 +255,9 @@ fn describe_end(ended: SubagentEnd, cancel: &CancellationToken) -> ExtractorEnd 
             TurnEnd::LimitReached { of: LimitOf::Turn | LimitOf::Session, .. } => ExtractorEnd::OutOfTurns,
             TurnEnd::Cancelled => ExtractorEnd::Cancelled,
             TurnEnd::Failed(error) => ExtractorEnd::Failed(error.to_string()),
-            TurnEnd::Looped { detail } => ExtractorEnd::Failed(format!("it went round in circles: {detail}")),
+            TurnEnd::Looped { detail } => ExtractorEnd::Failed(format!("stuck in a loop: {detail}")),
             TurnEnd::Overflow(_) => {
-                ExtractorEnd::Failed("its conversation does not fit in its model's window".into())
+                ExtractorEnd::Failed("the conversation does not fit in the model's context window".into())
             }
             TurnEnd::Stopped { reason } | TurnEnd::Blocked { reason } => ExtractorEnd::Failed(reason),
         },

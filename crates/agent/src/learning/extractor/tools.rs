@@ -204,7 +204,7 @@ impl Tool for ExtractorTool {
             ExtractorToolKind::ReadSkill => Preview::Look(kind.parse::<ReadSkillArguments>(args)?.name),
             ExtractorToolKind::WriteSkill => {
                 kind.parse::<WriteSkillArguments>(args)?;
-                Preview::Other("put a skill into the inbox".into())
+                Preview::Other("propose a skill".into())
             }
             ExtractorToolKind::ProposeFact => {
                 kind.parse::<FactArguments>(args)?;

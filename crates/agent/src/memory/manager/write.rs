@@ -94,7 +94,7 @@ impl GuardedTool {
 
 fn lock(files: [Option<PathBuf>; 2]) -> Result<Vec<Lock>, WorkspaceError> {
     let files = files.into_iter().flatten();
-    files.map(|file| Lock::beside(&file, "keeping memory", Patience::default())).collect()
+    files.map(|file| Lock::beside(&file, "updating memory", Patience::default())).collect()
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -66,10 +66,10 @@ fn an_active_skill_is_put_back_after_a_compaction() {
     let mut trial = trial(&[TIDES]);
     check_states(&trial, &[]);
     trial.run("Read the tides.", &ScriptedModel::new([activate("tides & co"), ScriptedReply::text("High.")]));
-    check_states(&trial, &[("the skill tides & co", SourceState::Present)]);
+    check_states(&trial, &[("skill tides & co", SourceState::Present)]);
     let put_back = go_on_until_compacted(&mut trial);
     assert_eq!(put_back.matches("Open the table of the harbour.").count(), 1, "{put_back}");
-    check_states(&trial, &[("the skill tides & co", SourceState::Reinjected)]);
+    check_states(&trial, &[("skill tides & co", SourceState::Reinjected)]);
     trial.check_valid();
 }
 
@@ -84,12 +84,12 @@ fn a_skill_for_which_there_is_no_room_is_lost() {
     let put_back = go_on_until_compacted(&mut trial);
     assert!(put_back.contains("name=\"winds\"") && !put_back.contains("name=\"tides\""), "{put_back}");
     let (lost, back) = (SourceState::Lost, SourceState::Reinjected);
-    check_states(&trial, &[("the skill tides", lost), ("the skill winds", back)]);
+    check_states(&trial, &[("skill tides", lost), ("skill winds", back)]);
     let lost = InstructionSource { what: Instruction::Skill("tides".into()), state: lost };
     assert!(trial.has(|event| matches!(event, Event::Instructions(sources) if sources.contains(&lost))));
     // Activated once more, it is there again.
     trial.run("Again.", &ScriptedModel::new([activate("tides"), ScriptedReply::text("Low.")]));
-    check_states(&trial, &[("the skill tides", SourceState::Present), ("the skill winds", back)]);
+    check_states(&trial, &[("skill tides", SourceState::Present), ("skill winds", back)]);
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn a_plan_is_known_while_its_file_is_named() {
     let plan = HostState { plan: Some("plans/upload.md".into()), ..HostState::default() };
     let stamp = RecordId { id: "p1".into(), at: longhaul_conversation::Timestamp::from_millis(0) };
     trial.agent.conversation_mut().set_host(plan, stamp).expect("recorded");
-    check_states(&trial, &[("the plan plans/upload.md", SourceState::Lost)]);
+    check_states(&trial, &[("plan plans/upload.md", SourceState::Lost)]);
     trial.run("Follow plans/upload.md.", &ScriptedModel::new([ScriptedReply::text("Yes.")]));
-    check_states(&trial, &[("the plan plans/upload.md", SourceState::Present)]);
+    check_states(&trial, &[("plan plans/upload.md", SourceState::Present)]);
     go_on_until_compacted(&mut trial);
-    check_states(&trial, &[("the plan plans/upload.md", SourceState::Present)]);
+    check_states(&trial, &[("plan plans/upload.md", SourceState::Present)]);
 }

@@ -26,7 +26,7 @@ fn check_asked(mode: ApprovalMode, part: Part, file: &str) {
     let asked = asked.lock().unwrap();
     let [request] = asked.as_slice() else { panic!("{mode} {file}: {asked:?}") };
     let reason = request.reason.as_deref().unwrap_or_default();
-    assert!(reason.contains(file) && reason.contains("grants rights"), "{reason}");
+    assert!(reason.contains(file) && reason.contains("a protected file"), "{reason}");
     assert_eq!(request.always, None, "{file}");
     assert_eq!(ran.lock().unwrap().len(), 1);
 }

@@ -404,7 +404,7 @@ fn the_user_is_told_who_asks_and_decides_for_all() {
     assert_eq!(ran.lock().unwrap().len(), 3);
     let asked: Vec<Option<String>> =
         asked.lock().unwrap().iter().map(|request| request.reason.clone()).collect();
-    assert_eq!(asked, [Some("the sub-agent \"scout\" wants it".to_string())]);
+    assert_eq!(asked, [Some("requested by sub-agent \"scout\"".to_string())]);
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn what_nobody_allows_does_not_run_and_the_model_is_told() {
     assert!(ran.lock().unwrap().is_empty());
     let results = results(&trial);
     assert_eq!(results[0].1, ToolStatus::Cancelled);
-    assert!(results[0].2.contains("Nobody is there to allow this"), "{}", results[0].2);
+    assert!(results[0].2.contains("Not approved: running without a terminal"), "{}", results[0].2);
     assert!(results[1].2.contains("no tool \"nonsense\"") && results[1].2.contains("read_file"));
     assert_eq!(results[2].2, "These arguments are bad.");
     trial.check_valid();
@@ -278,7 +278,7 @@ fn what_cannot_be_saved_holds_in_this_session() {
     trial.run("Write.", &model);
     assert_eq!((ran.lock().unwrap().len(), asked.lock().unwrap().len()), (2, 1));
     let warned =
-        |event: &Event| matches!(event, Event::Warning(text) if text.contains("in this session only"));
+        |event: &Event| matches!(event, Event::Warning(text) if text.contains("for this session only"));
     assert!(trial.events().iter().any(warned), "{:?}", trial.events());
 }
 

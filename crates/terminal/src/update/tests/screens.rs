@@ -101,11 +101,11 @@ fn of_prompt(album: &mut Album, width: usize) {
     album.keep("about to leave", &mut leaving);
     let mut free = harness(width);
     (free.state.status.mode, free.state.status.meter.used) = (ApprovalMode::Yolo, TokenCount(97_000));
-    album.keep("everything is free, and the window full", &mut free);
+    album.keep("yolo mode, and a full window", &mut free);
     let mut untrusted = harness(width);
     (untrusted.state.status.mode, untrusted.state.status.is_trusted) = (ApprovalMode::Plan, false);
     untrusted.state.status.meter.is_counted = false;
-    album.keep("only reading, without trust, not counted", &mut untrusted);
+    album.keep("plan mode, without trust, not counted", &mut untrusted);
 }
 
 fn of_turn(album: &mut Album, width: usize) {
@@ -279,7 +279,7 @@ fn of_ends(album: &mut Album, width: usize) {
         ("stopped by a hook", TurnEnd::Stopped { reason: reason.clone() }),
         ("blocked by a hook", TurnEnd::Blocked { reason }),
         (
-            "in circles",
+            "stuck in a loop",
             TurnEnd::Looped { detail: "read_file was called 5 times with the same arguments".into() },
         ),
         ("at the limit", TurnEnd::LimitReached { limit: 100, of: LimitOf::Turn }),
@@ -293,7 +293,7 @@ fn of_ends(album: &mut Album, width: usize) {
         PastMessage { is_users: true, text: "Look at it.".into() },
         PastMessage { is_users: false, text: "It is **fine**.".into() },
     ];
-    opened.receive(DriverMessage::Opened { title: "Going on with this session: 4 turns".into(), last });
+    opened.receive(DriverMessage::Opened { title: "Resumed: 4 turns".into(), last });
     album.keep("a session goes on", &mut opened);
     let mut noticed = harness(width);
     for notice in [
