@@ -144,7 +144,7 @@ fn nothing_comes_between_a_call_and_its_result() {
     let mut request = request();
     request.messages[2].parts.push(Part::text(Origin::Hook, "That was all."));
     let mut longer: Vec<Value> = encode_request(&request)["messages"].as_array().expect("a list").clone();
-    longer.insert(2, say("user", "SubagentWait."));
+    longer.insert(2, say("user", "Wait."));
     let over = json!({"messages": longer});
     let refused = apply_request(request, over.as_object().expect("an object"));
     assert!(refused.is_err_and(|reason| reason.contains("separated from their results")));
