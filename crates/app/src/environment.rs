@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use longhaul_workspace::{Environment, Home, WorkspaceError};
 
-/// The environment of this process, as far as it says where files are and what is trusted.
+/// The environment of this process: paths and trust.
 pub fn of_process() -> Environment {
     let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     Environment {
@@ -18,7 +18,7 @@ pub fn of_process() -> Environment {
     }
 }
 
-/// The home; none where nothing names one, which leaves everything at its default.
+/// The home; `None` if none is set, so that everything is at its default.
 pub fn home(environment: &Environment) -> Result<Option<Home>, WorkspaceError> {
     match Home::resolve(environment) {
         Ok(home) => Ok(Some(home)),
@@ -27,7 +27,7 @@ pub fn home(environment: &Environment) -> Result<Option<Home>, WorkspaceError> {
     }
 }
 
-/// The current folder; empty where it was deleted, which has no settings.
+/// The current folder; empty if it was deleted, so that it has no settings.
 pub fn current_folder() -> PathBuf {
     std::env::current_dir().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Errors with a hint: what to do about what went wrong.
+//! Errors with hints.
 
 use std::io;
 
@@ -49,14 +49,14 @@ pub fn is_caused_by(error: &anyhow::Error, kinds: &[io::ErrorKind]) -> bool {
         .any(|cause| kinds.contains(&cause.kind()))
 }
 
-/// Returns true if the system gives no more descriptors. Some errors hold only the words of their cause.
+/// Returns true if the system is out of file descriptors. Some errors hold only the text of their cause.
 fn has_too_many_files(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     causes.any(is_out_of_descriptors)
         || error.chain().any(|cause| cause.to_string().contains("Too many open files"))
 }
 
-/// The hint for an error: advice on it.
+/// The hint for an error.
 pub fn hint_for(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         return Some(hinted.hint.clone());
@@ -77,8 +77,8 @@ pub fn hint_for(error: &anyhow::Error) -> Option<String> {
     }
     let Some(unread) = error.chain().find_map(|cause| cause.downcast_ref::<ReadError>()) else {
         let hint = match () {
-            () if is_forbidden(error) => "change its permissions, or name another place",
-            () if is_full(error) => "free some space on the disk",
+            () if is_forbidden(error) => "change its permissions, or choose another place",
+            () if is_full(error) => "free some disk space",
             () => return None,
         };
         return Some(hint.into());
@@ -86,15 +86,15 @@ pub fn hint_for(error: &anyhow::Error) -> Option<String> {
     let hint = match unread {
         ReadError::Unknown { .. } => {
             let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-            format!("known are: {}", names.join(", "))
+            format!("supported formats: {}", names.join(", "))
         }
         ReadError::Empty => {
-            "name a session file, such as one below ~/.claude/projects or ~/.gemini/tmp".into()
+            "pass a session file, such as one below ~/.claude/projects or ~/.gemini/tmp".into()
         }
         ReadError::Binary { looks_like: Some("gzip" | "zstd" | "zip") } => "unpack it first".into(),
         ReadError::Binary { looks_like: Some("UTF-16 text") } => "convert it to UTF-8 first".into(),
-        ReadError::Binary { .. } => "a session is text: JSON, lines of JSON or Markdown".into(),
-        ReadError::BrokenJson { .. } => "mend the file at that place, or export the session again".into(),
+        ReadError::Binary { .. } => "a session is text: JSON, JSON Lines or Markdown".into(),
+        ReadError::BrokenJson { .. } => "fix the file at that place, or export the session again".into(),
         ReadError::Io(_) => return None,
     };
     Some(hint)
@@ -104,12 +104,12 @@ pub fn hint_for(error: &anyhow::Error) -> Option<String> {
 pub fn workspace_hint(error: &WorkspaceError) -> Option<&'static str> {
     Some(match error {
         WorkspaceError::NoHome => "set LONGHAUL_HOME to a folder",
-        WorkspaceError::NotAbsolute { .. } => "give the whole path, from the root on",
-        WorkspaceError::ReadOnly { .. } => "change its permissions, or name another place",
-        WorkspaceError::Unreadable { .. } => "make it readable for yourself",
-        WorkspaceError::DiskFull { .. } => "free some space on the disk",
+        WorkspaceError::NotAbsolute { .. } => "use an absolute path",
+        WorkspaceError::ReadOnly { .. } => "change its permissions, or choose another place",
+        WorkspaceError::Unreadable { .. } => "make it readable",
+        WorkspaceError::DiskFull { .. } => "free some disk space",
         WorkspaceError::Locked { .. } => "wait until the other program has finished",
-        WorkspaceError::Invalid { .. } => "mend the file; it is left as it is",
+        WorkspaceError::Invalid { .. } => "fix the file; it is left unchanged",
         _ => return None,
     })
 }
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn a_place_that_cannot_be_written_gets_a_hint() {
-        let hint = Some("change its permissions, or name another place");
+        let hint = Some("change its permissions, or choose another place");
         check(io::ErrorKind::PermissionDenied, hint);
         check(io::ErrorKind::ReadOnlyFilesystem, hint);
-        check(io::ErrorKind::StorageFull, Some("free some space on the disk"));
+        check(io::ErrorKind::StorageFull, Some("free some disk space"));
         check(io::ErrorKind::TimedOut, None);
     }
 }

@@ -1,4 +1,4 @@
-//! The project that the current folder is, and its sessions.
+//! The project of the current folder, and its sessions.
 
 use std::path::{Path, PathBuf};
 
@@ -19,14 +19,14 @@ pub struct Project {
 }
 
 impl Project {
-    /// The project of the current folder; none if nothing was ever stored of it. Nothing is made.
+    /// The project of the current folder; `None` if nothing is stored for it. Creates nothing.
     pub fn find() -> anyhow::Result<Option<Self>> {
         let (home, cwd) = surroundings()?;
         let found = Projects::of(&home).look_up(&cwd)?;
         Ok(found.id.map(|(id, _)| Self { folder: found.project, home: home.project(&id) }))
     }
 
-    /// The project of the current folder, which gets a place in the home if it has none; and what is worth telling.
+    /// The project of the current folder, created in the home if needed; with notes for the user.
     pub fn find_or_begin() -> anyhow::Result<(Self, Vec<String>)> {
         let (home, cwd) = surroundings()?;
         let ProjectIdentity { id, project, notes, .. } =
@@ -46,12 +46,12 @@ impl Project {
     }
 }
 
-/// The sessions of the current folder; an error if nothing was ever stored of it.
+/// The sessions of the current folder; an error if nothing is stored for it.
 pub fn store() -> anyhow::Result<Store> {
     Project::find()?.map(|project| project.store()).ok_or_else(|| failure(StoreError::NoSessions))
 }
 
-/// The file that is meant: a file by its path, else a session of this project by `latest`, its number or its id.
+/// The file for an argument: a path, else a session of this project by `latest`, its number or its id.
 pub fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
     // A link is meant as a file, also where it leads nowhere.
     let is_file = || given.symlink_metadata().is_ok();
@@ -63,8 +63,8 @@ pub fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
         return Ok(given.to_path_buf());
     }
     let unknown = || {
-        let hint = "check the path; `longhaul sessions list` shows the sessions of this folder";
-        hinted(anyhow!("there is no file and no session called {name}"), hint)
+        let hint = "check the path; run `longhaul sessions list` to see this folder's sessions";
+        hinted(anyhow!("no file or session named {name}"), hint)
     };
     let Some(project) = Project::find()? else { return Err(unknown()) };
     let listing = project.store().list().context("could not list the sessions")?;
@@ -75,7 +75,7 @@ pub fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The session that a name means: as the store has it, or by the beginning of its id that `sessions list` shows.
+/// The session for a name: as the store resolves it, or by the id prefix that `sessions list` shows.
 fn select<'a>(listing: &'a Listing, name: &str) -> Result<&'a ListedSession, StoreError> {
     const SHOWN: usize = 8;
     let unknown = match listing.select(name) {
@@ -94,32 +94,30 @@ fn select<'a>(listing: &'a Listing, name: &str) -> Result<&'a ListedSession, Sto
     }
 }
 
-/// A failure of the store with what to do about it.
+/// A store error with its hint.
 pub fn failure(error: StoreError) -> anyhow::Error {
     let hint = match &error {
         StoreError::NoSessions => {
-            "`longhaul sessions import FILE` brings one in; sessions belong to the folder they were made in"
+            "import one with `longhaul sessions import FILE`; sessions belong to the folder they were made in"
         }
         StoreError::UnknownSession { .. } | StoreError::InvalidName { .. } => {
-            "name it by latest, by its number in `longhaul sessions list`, or by its id"
+            "use latest, its number in `longhaul sessions list`, or its id"
         }
-        StoreError::Ambiguous { .. } => "give more of the id",
-        StoreError::InUse { .. } => "end the program that writes it, then try again",
-        StoreError::Misplaced { .. } => "look at it, and move it out of the way",
+        StoreError::Ambiguous { .. } => "use more of the id",
+        StoreError::InUse { .. } => "end the program that is writing it, then try again",
+        StoreError::Misplaced { .. } => "check it, and move it away",
         StoreError::Failed { .. } => return error.into(),
     };
     hinted(error, hint)
 }
 
-/// A failure of a log with what to do about it.
+/// A log error with its hint.
 pub fn log_failure(error: LogError) -> anyhow::Error {
     let hint = match &error {
-        LogError::InUse { .. } => "end the program that writes it, then try again",
-        LogError::OtherFormat { .. } => {
-            "`longhaul sessions import FILE` makes a session of it that can go on"
-        }
-        LogError::NoSession { .. } => "name a session; `longhaul sessions list` shows those of this folder",
-        LogError::NothingToUndo { .. } => "`longhaul sessions show` lists the compactions of a session",
+        LogError::InUse { .. } => "end the program that is writing it, then try again",
+        LogError::OtherFormat { .. } => "import it with `longhaul sessions import FILE` to continue it",
+        LogError::NoSession { .. } => "pass a session; run `longhaul sessions list` to see this folder's",
+        LogError::NothingToUndo { .. } => "run `longhaul sessions show` to list a session's compactions",
         _ => return error.into(),
     };
     hinted(error, hint)
@@ -128,19 +126,19 @@ pub fn log_failure(error: LogError) -> anyhow::Error {
 fn surroundings() -> anyhow::Result<(Home, PathBuf)> {
     let home = Home::resolve(&environment::of_process())?;
     let cwd = std::env::current_dir().map_err(|cause| {
-        hinted(anyhow!(cause).context("there is no current folder"), "change to a folder that exists")
+        hinted(anyhow!(cause).context("the current folder does not exist"), "change to an existing folder")
     })?;
     Ok((home, cwd))
 }
 
 fn told(note: &Note) -> String {
     match note {
-        Note::NotSaved(error) => format!("this project's id could not be saved: {error}"),
+        Note::NotSaved(error) => format!("could not save this project's id: {error}"),
         Note::RegistryKeptAside(path) => {
-            format!("the list of projects was broken and was rebuilt; the old one is {}", path.display())
+            format!("the project registry was broken and has been rebuilt; the old one is {}", path.display())
         }
-        Note::Migrated(path) => format!("sessions were copied from {}", path.display()),
-        Note::NotMigrated(error) => format!("older sessions could not be copied: {error}"),
+        Note::Migrated(path) => format!("copied sessions from {}", path.display()),
+        Note::NotMigrated(error) => format!("could not copy older sessions: {error}"),
         Note::PerhapsMovedFrom(path) => {
             format!("a project of this name was at {}; its sessions stay there", path.display())
         }

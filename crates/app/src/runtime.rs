@@ -9,5 +9,5 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     check_descriptors()
         .and_then(|()| check_threads())
         .and_then(|()| tokio::runtime::Builder::new_current_thread().enable_all().build())
-        .context("could not get ready to wait for the network")
+        .context("could not start the async runtime")
 }

@@ -1,4 +1,4 @@
-//! Which settings files count: the user's in the home, and the nearest one of a workspace.
+//! The settings files in use: the user's in the home, and the nearest one of a workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use longhaul_workspace::{Home, WorkspaceFolder};
 pub struct SettingsFiles {
     /// The user's, which need not exist.
     pub user: Option<PathBuf>,
-    /// The workspace's, which counts only if its folder is trusted.
+    /// The workspace's, used only if its folder is trusted.
     pub workspace: Option<WorkspaceFile>,
 }
 

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use longhaul_workspace::{Home, ProjectHome, WorkspaceFolder, find_strays, remove_strays};
 
-/// So deep below a project's part of the home they are looked for.
+/// The depth of the search below a project's part of the home.
 const DEEPEST: u32 = 4;
 
-/// And in so many folders.
+/// The most folders searched.
 const MOST_FOLDERS: usize = 1_000;
 
-/// Places that Longhaul writes to: the home, what it keeps of this project, and the project's own top folders. In deeper
-/// ones of the project whoever writes there next cleans up.
+/// Places that Longhaul writes to: the home, this project's part of it, and the project's own top folders. Deeper ones are
+/// cleaned by the next write there.
 fn places(home: &Home, project: Option<&ProjectHome>, folder: &Path) -> Vec<PathBuf> {
     let workspace = WorkspaceFolder::of(folder);
     let mut places = vec![home.root().to_path_buf(), home.skills(), folder.to_path_buf(), workspace.skills()];

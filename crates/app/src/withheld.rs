@@ -11,11 +11,11 @@ use std::io;
 
 use longhaul_hooks::{Variable, VariableRules};
 
-/// The variables that were taken out of the environment.
+/// The variables removed from the environment.
 #[derive(Clone, Default, PartialEq)]
 pub struct WithheldVariables(Vec<Variable>);
 
-/// Values are nobody's business.
+/// Hides the values.
 impl fmt::Debug for WithheldVariables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "WithheldVariables({} variables)", self.0.len())
@@ -30,7 +30,7 @@ impl WithheldVariables {
     }
 }
 
-/// The variable by which a process that was started anew knows itself: its number and the descriptor to read.
+/// The variable by which a restarted process recognises itself: its process id and the descriptor to read.
 const MARKER: &str = "LONGHAUL_WITHHELD";
 
 /// The environment of commands and hooks.
@@ -38,11 +38,11 @@ pub(crate) fn variables_for_commands(rules: &VariableRules) -> Vec<Variable> {
     rules.split(std::env::vars_os().filter(|(name, _)| name != MARKER)).given
 }
 
-/// Takes the variables that `rules` withhold out of the environment: starts this process anew if there are any, and returns
-/// them in the process that was started.
+/// Removes the variables that `rules` withhold from the environment: restarts this process if there are any, and returns them
+/// in the restarted one.
 ///
 /// # Errors
-/// The variables are still in the environment, for this reason; all else goes on as usual.
+/// The variables are still in the environment, for this reason; everything else works as usual.
 #[cfg(unix)]
 pub fn take_out_secrets(rules: impl FnOnce() -> VariableRules) -> Result<WithheldVariables, io::Error> {
     keep_memory_private();
@@ -57,13 +57,13 @@ pub fn take_out_secrets(rules: impl FnOnce() -> VariableRules) -> Result<Withhel
     }
 }
 
-/// Elsewhere other processes have no way to read an environment that needs no more rights than ours.
+/// On other systems, no process with our rights can read another's environment.
 #[cfg(not(unix))]
 pub fn take_out_secrets(_rules: impl FnOnce() -> VariableRules) -> Result<WithheldVariables, io::Error> {
     Ok(WithheldVariables::default())
 }
 
-/// Other processes of the same user, commands among them, can then read neither the memory nor the environment of this one.
+/// Stops other processes of the same user, commands included, from reading this one's memory and environment.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn keep_memory_private() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -74,8 +74,8 @@ fn keep_memory_private() {
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 fn keep_memory_private() {}
 
-/// The descriptor that a marker names, if it was written for this very process. A marker that another process left behind
-/// has another number in it.
+/// The descriptor that a marker names, if it was written for this very process. A marker left behind by another process has
+/// another id.
 #[cfg(unix)]
 fn descriptor_of(marker: &str) -> Option<i32> {
     let (process, descriptor) = marker.split_once(':')?;
@@ -119,14 +119,14 @@ mod unix {
 
     use super::{MARKER, decode, encode};
 
-    /// The program itself. Where it was deleted meanwhile, Linux still has it.
+    /// The path of the program. If it was deleted meanwhile, Linux still has it.
     pub(super) fn program() -> io::Result<PathBuf> {
         let program = std::env::current_exe()?;
         let own = Path::new("/proc/self/exe");
         Ok(if program.exists() || !own.exists() { program } else { own.to_path_buf() })
     }
 
-    /// Starts `program` in the place of this process, and returns only if that fails.
+    /// Replaces this process by `program`; returns only on failure.
     pub(super) fn restart(split: &SplitVariables, program: PathBuf) -> io::Error {
         let handed_over = match hand_over(&encode(&split.withheld)) {
             Ok(descriptor) => descriptor,
@@ -145,7 +145,7 @@ mod unix {
         command.exec()
     }
 
-    /// A descriptor that outlives the start of another program, from which these bytes can be read.
+    /// A descriptor with these bytes that survives the start of another program.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn hand_over(bytes: &[u8]) -> io::Result<OwnedFd> {
         use std::io::Seek;
@@ -156,7 +156,7 @@ mod unix {
         Ok(file.into())
     }
 
-    /// The same by a pipe, which must hold all of it, as nobody reads yet.
+    /// The same by a pipe, which must hold all of it, as nothing reads yet.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     fn hand_over(bytes: &[u8]) -> io::Result<OwnedFd> {
         use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};

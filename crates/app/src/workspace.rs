@@ -1,4 +1,4 @@
-//! The current folder in its context: trust, the folders that are worked in, extensions, and the places of memory.
+//! The context of the current folder: trust, workspace folders, extensions, and the places of memory.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::trust::decide;
 pub struct WorkspaceContext {
     /// The current folder.
     pub cwd: PathBuf,
-    /// Places to look for memory in.
+    /// Places to look for memory.
     pub places: Places,
     /// Settings of memory.
     pub settings: MemorySettings,
@@ -25,24 +25,24 @@ pub struct WorkspaceContext {
     pub trust: Trust,
     /// The folders of the active extensions.
     pub(crate) extensions: Vec<PathBuf>,
-    /// Notes on what does not count although somebody wrote it.
+    /// Notes about ignored settings and extensions.
     pub notes: Vec<String>,
 }
 
 impl WorkspaceContext {
-    /// Finds out about the current folder, to which `more` folders belong. Nothing is made.
+    /// Loads the context of the current folder, to which `more` folders belong. Creates nothing.
     pub fn find(settings: &Settings, more: &[PathBuf]) -> anyhow::Result<Self> {
         let environment = environment::of_process();
         let home = environment::home(&environment)?;
-        let cwd = std::env::current_dir().context("there is no current folder")?;
+        let cwd = std::env::current_dir().context("the current folder does not exist")?;
         // What the workspace's own settings say does not matter here.
         let needs_trust = Settings::load(home.as_ref(), Path::new(""), &environment)?.needs_trust;
         let trusts = |folder: &Path| decide(folder, home.as_ref(), &environment, needs_trust);
         let trust = trusts(&cwd)?;
         let mut folders = vec![WorkFolder { path: cwd.clone(), is_trusted: trust.is_trusted() }];
         if let Some(missing) = more.iter().find(|folder| !cwd.join(folder).is_dir()) {
-            let error = anyhow!("there is no folder {}", missing.display());
-            return Err(hinted(error, "--include-directories takes folders that are there"));
+            let error = anyhow!("no such folder: {}", missing.display());
+            return Err(hinted(error, "pass existing folders to --include-directories"));
         }
         let included = settings.included_folders(&cwd, environment.user_home.as_deref());
         let (included, missing): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -59,10 +59,7 @@ impl WorkspaceContext {
         let disabled: Vec<String> = settings.disabled_extensions().into_iter().map(str::to_owned).collect();
         let (settings, mut notes) = settings.memory();
         notes.extend(missing.iter().map(|folder| {
-            format!(
-                "{} of context.includeDirectories does not count: there is no such folder",
-                folder.display()
-            )
+            format!("{} in context.includeDirectories is ignored: no such folder", folder.display())
         }));
         let mut extensions =
             home.as_ref().map(|home| find_extensions(&home.extensions(), &cwd)).unwrap_or_default();
@@ -71,12 +68,10 @@ impl WorkspaceContext {
             folder.file_name().is_none_or(|name| disabled.iter().all(|disabled| name != disabled.as_str()))
         });
         if let Some(key) = forbidden.filter(|_| !extensions.folders.is_empty()) {
-            notes.push(format!("extensions do not count: {key}"));
+            notes.push(format!("extensions are disabled by {key}"));
             extensions = Default::default();
         }
-        notes.extend(
-            extensions.problems.iter().map(|problem| format!("an extension does not count: {problem}")),
-        );
+        notes.extend(extensions.problems.iter().map(|problem| format!("an extension is ignored: {problem}")));
         let private = match &home {
             Some(_) => Project::find()?.map(|project| project.home.memory()),
             None => None,
@@ -93,7 +88,7 @@ impl WorkspaceContext {
     }
 }
 
-/// The folder whose memory is the user's: the one that holds the home, where another is named than the user's own.
+/// The folder that holds the user's memory: the home's parent, if the home is not in the user's own folder.
 fn user_home(environment: &Environment) -> Option<PathBuf> {
     environment.gemini_cli_home.clone().or_else(|| environment.user_home.clone())
 }

@@ -1,4 +1,4 @@
-//! The arguments of the program.
+//! The program's arguments.
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ErrorKind;
@@ -22,7 +22,7 @@ use crate::output::Color;
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
 
-/// Keeps long conversations with coding agents inside the context window.
+/// Keep long conversations with coding agents inside the context window.
 #[derive(Debug, Parser)]
 #[command(name = "longhaul", version, styles = STYLES)]
 pub(crate) struct Args {
@@ -37,42 +37,42 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Shows where the tokens of a recorded session are, and what is broken in it.
+    /// Show where a session's tokens went, and what is broken in it.
     Inspect(InspectOptions),
-    /// Makes a recorded session smaller, so that an agent can go on from it as if nothing had happened.
+    /// Shorten a recorded session so that an agent can continue from it.
     Compress(CompressOptions),
-    /// Measures on recorded sessions what a compaction keeps of what is needed later.
+    /// Measure how well compaction keeps what later work needed.
     Eval(EvalOptions),
-    /// Finds again what was said or compacted away in the sessions of the current folder.
+    /// Search this folder's sessions, including what was compacted away.
     Recall(RecallOptions),
-    /// Lists, shows, imports and deletes sessions, takes compactions back, repairs and converts recorded sessions.
+    /// List, show, import, delete, repair and convert sessions; undo compactions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Shows a scripted session that outgrows its window and is compacted; no key and no network are needed.
+    /// Play a scripted session that gets compacted; needs no key and no network.
     Demo(DemoOptions),
-    /// Shows which memory files hold here and why, and adds facts to them; alone it is `memory show`.
+    /// Show memory files and add facts to them; defaults to `memory show`.
     Memory(MemoryArgs),
-    /// Lists, shows, installs and switches skills; alone it is `skills list`.
+    /// List, show, install, enable and disable skills; defaults to `skills list`.
     Skills(SkillsArgs),
-    /// Says which folders are trusted, so that their own settings and memory count.
+    /// Manage trusted folders.
     #[command(subcommand)]
     Trust(TrustCommand),
-    /// Says which agents the model may hand tasks to here.
+    /// Show the sub-agents available here.
     #[command(subcommand)]
     Agents(AgentsCommand),
-    /// List and take back what you always allowed, and check which rule decides about a call; alone it is `policy list`.
+    /// List and revoke tool approvals, and explain which rule applies to a call; defaults to `policy list`.
     Policy(PolicyArgs),
-    /// Says what Longhaul finds around it, what is wrong there, and what to do; changes nothing.
+    /// Check your setup and report problems.
     Doctor(DoctorOptions),
-    /// Prints a completion script for a shell.
+    /// Print a shell completion script.
     Completions {
-        /// The shell.
+        /// Shell to print the script for.
         shell: clap_complete::Shell,
     },
 }
 
 impl Args {
-    /// Returns true if models are asked, and with them perhaps commands and hooks run.
+    /// Returns true if the command may call models, and so may run commands and hooks.
     pub(crate) fn asks_models(&self) -> bool {
         match &self.command {
             None => true,
@@ -83,11 +83,11 @@ impl Args {
         }
     }
 
-    /// The error for options that mean nothing to the command they stand before.
+    /// The error for conversation options given together with a subcommand.
     pub(crate) fn misplaced(&self) -> Option<clap::Error> {
         if self.command.is_some() && !self.talk.is_empty() {
-            let message = "-p, -m, --resume and the other options of a conversation do not go before a command; \
-                           options of the command stand behind it";
+            let message = "-p, -m, --resume and other conversation options cannot precede a command; put the command's own \
+                           options after it";
             return Some(Self::command().error(ErrorKind::ArgumentConflict, message));
         }
         let is_idle = match &self.command {
@@ -96,18 +96,18 @@ impl Args {
             _ => false,
         };
         is_idle.then(|| {
-            let message = "-m and --ca-file mean something only with --summariser model";
+            let message = "-m and --ca-file require --summariser model";
             Self::command().error(ErrorKind::MissingRequiredArgument, message)
         })
     }
 
-    /// The error where a model is to be talked to and nothing is said.
+    /// The error for a headless run without a prompt.
     pub(crate) fn nothing_said() -> clap::Error {
-        let message = "there is nothing to say: give a prompt with -p, or on standard input";
+        let message = "no prompt: pass one with -p or on standard input";
         Self::command().error(ErrorKind::MissingRequiredArgument, message)
     }
 
-    /// The help, as it is printed where nothing is asked for.
+    /// The help, printed when there is nothing to do.
     pub(crate) fn help() -> clap::Error {
         let command = Self::command().arg_required_else_help(true);
         command.try_get_matches_from(["longhaul"]).expect_err("an argument is required, and none is given")
@@ -139,6 +139,6 @@ mod tests {
     fn the_help_is_no_error() {
         let help = Args::help();
         assert_eq!(help.exit_code(), 2);
-        assert!(help.to_string().starts_with("Keeps long conversations"), "{help}");
+        assert!(help.to_string().starts_with("Keep long conversations"), "{help}");
     }
 }

@@ -13,17 +13,17 @@ use crate::input::{display_name, is_stdin};
 /// The destination of a result.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// Nobody asked for it.
+    /// Not requested.
     Nowhere,
     /// Standard output.
     Stdout,
-    /// A file, which appears whole or not at all.
+    /// A file, written whole or not at all.
     File { path: PathBuf, existing: Existing },
-    /// A device or a pipe, which is written to as it is.
+    /// A device or a pipe, written to directly.
     Stream(PathBuf),
 }
 
-/// The fate of a file that is already there.
+/// The policy for an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
     /// It stays.
@@ -33,7 +33,7 @@ pub(crate) enum Existing {
 }
 
 impl Destination {
-    /// Finds out before any work whether `out` may be written, given where the input comes from.
+    /// Checks up front that `out` may be written, given the input's path.
     pub(crate) fn plan(out: Option<&Path>, input: &Path, existing: Existing) -> anyhow::Result<Self> {
         let Some(out) = out else { return Ok(Self::Nowhere) };
         if is_stdin(out) {
@@ -41,12 +41,12 @@ impl Destination {
         }
         let name = display_name(out);
         if is_same_file(out, input) {
-            let hint = "name another file: the input stays as it is";
-            return Err(hinted(anyhow!("{name} is the input, which is never overwritten"), hint));
+            let error = anyhow!("{name} is the input file, which is never overwritten");
+            return Err(hinted(error, "choose another file"));
         }
         let found = fs::metadata(out);
         if found.as_ref().is_ok_and(Metadata::is_dir) {
-            return Err(hinted(anyhow!("{name} is a folder"), "name a file in it"));
+            return Err(hinted(anyhow!("{name} is a folder"), "pass a file in it"));
         }
         if found.as_ref().is_ok_and(|found| !found.is_file()) {
             return Ok(Self::Stream(out.to_path_buf()));
@@ -56,13 +56,13 @@ impl Destination {
         }
         let folder = out.parent().unwrap_or(Path::new(""));
         if !folder.as_os_str().is_empty() && !folder.is_dir() {
-            let missing = anyhow!("there is no folder {}", folder.display());
-            return Err(hinted(missing, "make it first, or name another file"));
+            let missing = anyhow!("no such folder: {}", folder.display());
+            return Err(hinted(missing, "create it first, or choose another file"));
         }
         Ok(Self::File { path: out.to_path_buf(), existing })
     }
 
-    /// Its name in JSON; `None` if nobody asked for it.
+    /// Its name in JSON; `None` if not requested.
     pub(crate) fn name(&self) -> Option<String> {
         match self {
             Self::Nowhere => None,
@@ -95,11 +95,11 @@ impl Destination {
 }
 
 fn exists_already(path: &Path) -> anyhow::Error {
-    let hint = "name another file, or replace this one with --force";
-    hinted(anyhow!("{} exists already", path.display()), hint)
+    let hint = "choose another file, or pass --force to replace this one";
+    hinted(anyhow!("{} already exists", path.display()), hint)
 }
 
-/// Returns true if both names lead to one file, by whatever links.
+/// Returns true if both paths lead to the same file, through whatever links.
 fn is_same_file(out: &Path, input: &Path) -> bool {
     // Standard input can be a file, too.
     let input = if is_stdin(input) { Path::new("/dev/stdin") } else { input };
@@ -176,7 +176,7 @@ mod tests {
     fn a_file_that_exists_is_replaced_only_on_demand() {
         let folder = Folder::new();
         fs::write(folder.path("out"), "old").expect("written");
-        folder.check_refused("out", Existing::Kept, "exists already");
+        folder.check_refused("out", Existing::Kept, "already exists");
         folder.plan("out", Existing::Replaced).expect("planned").write("new").expect("written");
         assert_eq!(fs::read_to_string(folder.path("out")).ok().as_deref(), Some("new"));
     }
@@ -226,7 +226,7 @@ mod tests {
         let folder = Folder::new();
         fs::create_dir(folder.path("sub")).expect("made");
         folder.check_refused("sub", Existing::Replaced, "is a folder");
-        folder.check_refused("missing/out", Existing::Kept, "there is no folder");
+        folder.check_refused("missing/out", Existing::Kept, "no such folder:");
     }
 
     #[cfg(unix)]

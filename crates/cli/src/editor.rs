@@ -15,7 +15,7 @@ pub(crate) fn editor() -> Option<String> {
 /// Opens files in the user's editor and waits until it is closed.
 pub(crate) fn edit(files: &[PathBuf]) -> anyhow::Result<()> {
     let editor =
-        editor().ok_or_else(|| hinted(anyhow!("no editor is known"), "set EDITOR, such as EDITOR=vi"))?;
+        editor().ok_or_else(|| hinted(anyhow!("no editor is set"), "set EDITOR, such as EDITOR=vi"))?;
     // An editor may come with arguments.
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -23,6 +23,6 @@ pub(crate) fn edit(files: &[PathBuf]) -> anyhow::Result<()> {
     let status = status.with_context(|| format!("could not run {editor:?}"))?;
     match status.success() {
         true => Ok(()),
-        false => Err(anyhow!("the editor ended with {status}, so that nothing was accepted")),
+        false => Err(anyhow!("the editor exited with {status}; nothing was accepted")),
     }
 }

@@ -1,4 +1,4 @@
-//! Prints errors: what failed, why, and what to do about it.
+//! Prints errors with their causes and a hint.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ pub(crate) fn report(error: &anyhow::Error, screen: &Screen) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Says what is wrong with the arguments, or prints the help that was asked for, and ends the program.
+/// Prints a usage error or the requested help, and exits.
 pub(crate) fn exit_for_usage(error: &clap::Error, color: Color) -> ! {
     let acts = |argument: &std::ffi::OsStr| {
         let argument = argument.to_string_lossy();

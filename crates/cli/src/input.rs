@@ -1,4 +1,4 @@
-//! Opens what the user named, and shows progress where reading takes long.
+//! Opens inputs, and shows progress when reading takes long.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use longhaul_app::sessions::{self, Input};
 
 pub(crate) use longhaul_app::sessions::{display_name, is_stdin};
 
-/// An input that a terminal shows the progress of.
+/// An input whose progress is shown on a terminal.
 struct ProgressShown {
     input: Input,
     done: u64,
@@ -22,7 +22,7 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     sessions::open(path).map(showing_progress)
 }
 
-/// Shows on a terminal how far an input was read, if that takes long.
+/// Shows progress on a terminal when reading takes long.
 pub(crate) fn showing_progress(input: Input) -> Box<dyn Read> {
     let on_terminal = io::stderr().is_terminal();
     Box::new(ProgressShown { input, done: 0, started: Instant::now(), shown: None, on_terminal })

@@ -1,4 +1,4 @@
-//! The `longhaul` program: reads its arguments, runs one command, and says what went wrong in words.
+//! The `longhaul` program: parses its arguments, runs one command, and reports errors.
 //!
 //! ```text
 //! longhaul inspect session.jsonl
@@ -36,7 +36,7 @@ use crate::settings::{load_agent_settings, load_settings, take_out_secrets};
 /// The stack of the program, however small the user's limit is.
 const STACK: usize = 8 << 20;
 
-/// Runs the program on a thread with a stack of its own: a session that is deeply nested must not depend on `ulimit -s`.
+/// Runs the program on a thread with its own stack: a deeply nested session must not depend on `ulimit -s`.
 fn main() -> ExitCode {
     // Some commands work with two threads, so that one more is tried first.
     let checked = || check_threads().map_or_else(no_thread, |()| run());
@@ -91,7 +91,7 @@ fn run() -> ExitCode {
     ended(&done, color)
 }
 
-/// Talks to a model: with a person at a terminal, or once with what is said; prints the help where nothing is.
+/// Talks to a model, at a terminal or once with a prompt; prints the help if there is neither.
 fn talk(
     options: &TalkOptions,
     load_settings: impl Fn() -> anyhow::Result<Settings>,
@@ -116,12 +116,12 @@ fn ended(done: &anyhow::Result<()>, color: Color) -> ExitCode {
     }
 }
 
-/// Ends the program as the screen ended, or with an error.
+/// The exit code of the terminal interface, or of an error.
 fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
     ended.unwrap_or_else(|error| failure::report(&error, &Screen::of_stderr(color)))
 }
 
-/// Puts the file of a session of this project in the place of its name.
+/// Replaces the name of a session by its file.
 fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
     *file = project::session_file(file)?;
     Ok(())

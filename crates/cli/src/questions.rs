@@ -7,33 +7,32 @@ use longhaul_app::failure::hinted;
 
 use crate::output::print;
 
-/// The fate of a line that was typed before its question was shown.
+/// The treatment of a line typed before its question was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TypedAhead {
     /// It answers the question.
     Answers,
-    /// It is dropped: it answers something else.
+    /// It is dropped: it was meant for something else.
     IsDropped,
-    /// It is left for whoever reads next, and the question stays without an answer.
+    /// It is left for the next reader, and the question stays unanswered.
     Refuses,
 }
 
-/// Asks whether to go on, unless `--yes` says so. Anything but a clear yes is a no. Without a terminal nothing is
-/// confirmed, and nothing is done.
-pub(crate) fn confirm(question: &str, yes: bool, act: &str) -> anyhow::Result<bool> {
+/// Asks for confirmation unless `--yes` was given. Anything but a clear yes is a no. Without a terminal, nothing is
+/// confirmed.
+pub(crate) fn confirm(question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }
     if !io::stdin().is_terminal() {
-        let error = anyhow!("not confirmed: there is no terminal to ask at");
-        return Err(hinted(error, format!("--yes {act} without asking")));
+        let error = anyhow!("not confirmed: running without a terminal");
+        return Err(hinted(error, "pass --yes to skip the confirmation prompt"));
     }
     let answer = ask(&format!("{question} [y/N]"), TypedAhead::Refuses)?;
     Ok(answer.is_some_and(|answer| is_yes(&answer)))
 }
 
-/// Lets a person choose from these lines; `None` if the answer is none of their numbers. Who only presses Enter takes the
-/// `usual` one.
+/// Asks for one of these lines by number; `None` for any other answer. Enter alone takes the `usual` one.
 pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::Result<Option<usize>> {
     let mut text = format!("{question}\n");
     for (index, line) in lines.iter().enumerate() {
@@ -51,7 +50,7 @@ pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::
     })
 }
 
-/// Asks, and reads a line in small letters; `None` where the input ends, or a line typed ahead refuses.
+/// Asks a question and reads a line in lower case; `None` at the end of input, or if a line typed ahead refuses.
 pub(crate) fn ask(question: &str, typed_ahead: TypedAhead) -> anyhow::Result<Option<String>> {
     let is_refused = typed_ahead == TypedAhead::Refuses && is_line_waiting();
     if typed_ahead == TypedAhead::IsDropped {
@@ -73,7 +72,7 @@ pub(crate) fn is_yes(answer: &str) -> bool {
     matches!(answer, "y" | "yes")
 }
 
-/// Drops what was typed so far.
+/// Drops everything typed so far.
 fn discard_typed() {
     #[cfg(unix)]
     if io::stdin().is_terminal() {
@@ -81,7 +80,7 @@ fn discard_typed() {
     }
 }
 
-/// Returns true if a line was typed that nobody has read yet.
+/// Returns true if a typed line is waiting to be read.
 #[cfg(unix)]
 fn is_line_waiting() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

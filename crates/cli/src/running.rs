@@ -1,4 +1,4 @@
-//! Runs what waits for the network, until it is done or the user has enough.
+//! Runs work that waits for the network, until it is done or interrupted.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -8,22 +8,22 @@ use longhaul_app::runtime::runtime;
 use longhaul_terminal::ExitReason;
 use tokio_util::sync::CancellationToken;
 
-/// Somebody stopped the program.
+/// The program was interrupted.
 #[derive(Debug, thiserror::Error)]
 #[error("cancelled")]
 pub(crate) struct Interrupted;
 
 /// The exit code of a program that the user stopped with Ctrl-C.
 const BY_USER: u8 = 130;
-/// The exit code of a program that the system, or another program, asked to end.
+/// The exit code after a termination signal.
 #[cfg(unix)]
 const BY_REQUEST: u8 = 143;
 
-/// The exit code of the last stop. Signals are for the whole program, and so is this.
+/// The exit code of the last interruption. Signals are for the whole program, and so is this.
 static STOPPED: AtomicU8 = AtomicU8::new(BY_USER);
 
 impl Interrupted {
-    /// The exit code that says how the program was stopped.
+    /// The exit code for the kind of interruption.
     pub(crate) fn exit_code() -> u8 {
         STOPPED.load(Ordering::Relaxed)
     }
@@ -66,7 +66,7 @@ pub(crate) fn watch(cancel: &CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Each time that the program is to stop, with the exit code for it. From when it is made, none is missed.
+/// Interruptions, each with its exit code. None is missed once this exists.
 struct Stops {
     #[cfg(unix)]
     interrupts: tokio::signal::unix::Signal,

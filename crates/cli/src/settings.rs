@@ -1,4 +1,4 @@
-//! Loads the settings for a command or an agent, and prints what is odd about them.
+//! Loads the settings for a command or an agent, and prints warnings about them.
 
 use longhaul_app::environment;
 use longhaul_app::failure::hinted;
@@ -8,10 +8,10 @@ use longhaul_app::withheld::{self, WithheldVariables};
 
 use crate::output::{Color, Screen, print_aside, thousands, visible};
 
-/// More warnings about settings than this are only counted.
+/// The most warnings about settings that are printed.
 const MOST_WARNINGS: usize = 20;
 
-/// Takes secrets out of the environment, so that what an agent runs cannot read them there.
+/// Removes secrets from the environment, so that what an agent runs cannot read them there.
 pub(crate) fn take_out_secrets(color: Color) -> WithheldVariables {
     let rules = || {
         let home = environment::home(&environment::of_process()).ok().flatten();
@@ -22,19 +22,20 @@ pub(crate) fn take_out_secrets(color: Color) -> WithheldVariables {
     withheld::take_out_secrets(rules).unwrap_or_else(|error| {
         let label = Screen::of_stderr(color).warning("warning:");
         let text = format!(
-            "{label} could not take the keys out of the environment of this process, where commands can read them: {error}\n"
+            "{label} could not remove API keys from this process's environment, where commands can read them: \
+             {error}\n"
         );
         print_aside(&text);
         WithheldVariables::default()
     })
 }
 
-/// Loads the settings for a command that works without an agent, and prints what is odd about them.
+/// Loads the settings for a command that needs no agent, and prints warnings about them.
 pub(crate) fn load_settings(color: Color, withheld: &WithheldVariables) -> anyhow::Result<Settings> {
     load_settings_for(SettingsReader::Command, color, withheld)
 }
 
-/// Loads the settings for an agent, and prints what is odd about them and what an untrusted folder has no say in.
+/// Loads the settings for an agent, and prints warnings about them and what is ignored in an untrusted folder.
 pub(crate) fn load_agent_settings(color: Color, withheld: &WithheldVariables) -> anyhow::Result<Settings> {
     load_settings_for(SettingsReader::Agent, color, withheld)
 }
@@ -59,7 +60,7 @@ fn load_settings_for(
         shown.map(|warning| format!("{label} {}\n", visible(&warning.to_string()))).collect();
     let more = warnings.len().saturating_sub(MOST_WARNINGS);
     if more > 0 {
-        text.push_str(&format!("{label} and {} more about settings\n", thousands(more as u64)));
+        text.push_str(&format!("{label} {} more warnings about settings\n", thousands(more as u64)));
     }
     let untrusted = match reader {
         SettingsReader::Agent => {
@@ -76,7 +77,7 @@ fn load_settings_for(
         }
         SettingsReader::Command => untrusted.map(|file| {
             let file = file.display();
-            format!("{file} does not count, as its folder is not trusted; `longhaul trust add` trusts it")
+            format!("{file} is ignored: its folder is not trusted; run `longhaul trust add` to trust it")
         }),
     };
     for warning in untrusted.into_iter().chain(review.warning(&folder)) {

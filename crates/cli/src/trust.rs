@@ -1,4 +1,4 @@
-//! Asks about a folder at the start of a session at a terminal: whether to trust it, or what changed since.
+//! Asks at the start of an interactive session whether to trust a folder, or to accept what changed since.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::output::{Color, Page, Screen, print};
 use crate::questions::{TypedAhead, ask, is_yes};
 use crate::reports::trust::{tell_changes, tell_preview};
 
-/// Asks what has to be asked about the current folder, where a person can answer, and keeps the answer.
+/// Asks about the current folder if a user can answer, and saves the answer.
 pub(crate) fn ask_at_start(color: Color) -> anyhow::Result<()> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Ok(());
@@ -55,7 +55,7 @@ pub(crate) fn ask_at_start(color: Color) -> anyhow::Result<()> {
             let mut page = Page::new(Screen::of_stdout(color));
             tell_changes(&mut page, &folder, &changes);
             print(&page.into_text())?;
-            let answer = ask("Use them as they are now? [y]es, [n]o", TypedAhead::IsDropped)?;
+            let answer = ask("Accept these changes? [y]es, [n]o", TypedAhead::IsDropped)?;
             if answer.is_some_and(|answer| is_yes(&answer)) {
                 confirm(&home, &folder, &memory)?;
             }

@@ -173,11 +173,14 @@ fn the_result_is_a_session_without_faults() {
 fn without_out_and_in_a_dry_run_nothing_is_written() {
     let sandbox = sandbox();
     let before = sandbox.names();
-    check_has(&sandbox.done(&["compress", "long.json", "--window", "20k"]), &["Nothing was written; -o OUT"]);
+    check_has(
+        &sandbox.done(&["compress", "long.json", "--window", "20k"]),
+        &["Nothing written; pass -o OUT"],
+    );
     let plan = sandbox.done(&["compress", "long.json", "--window", "20k", "--dry-run", "-o", "out.json"]);
     check_has(&plan, &["Would compact:", "by weight"]);
     assert!(!plan.contains("Compacted"), "{plan}");
-    check_has(&plan, &["Plan", "keep from message", "snapshot of at most", "Dry run: nothing was written"]);
+    check_has(&plan, &["Plan", "keep from message", "snapshot of at most", "Dry run: nothing written"]);
     let json =
         sandbox.json(&["compress", "long.json", "--window", "20k", "--dry-run", "--json", "-o", "out.json"]);
     assert_eq!((&json["report"]["dry_run"], &json["report"]["written"]), (&true.into(), &Value::Null));
@@ -288,7 +291,7 @@ fn a_model_has_its_own_threshold() {
     check_has(&sandbox.done(&["inspect", "in.jsonl"]), &["compaction is off, set by "]);
     let other = sandbox.read("in.jsonl").replace("claude-sonnet-4-5", "claude-opus-4-1");
     let sandbox = sandbox.with("other.jsonl", &other);
-    check_has(&sandbox.done(&["inspect", "other.jsonl"]), &["compacted from 3,000 on, set by "]);
+    check_has(&sandbox.done(&["inspect", "other.jsonl"]), &["compacts at 3,000 tokens, set by "]);
     assert_eq!(
         sandbox.json(&["compress", "other.jsonl", "--threshold", "9k", "--json"])["report"]["threshold"],
         9_000
@@ -313,14 +316,14 @@ fn wrong_usage_is_refused() {
         1,
         &["there is no key for gemini", "hint: "],
     );
-    sandbox.check_refused(&["compress", "nowhere"], 1, &["there is no file and no session called nowhere"]);
+    sandbox.check_refused(&["compress", "nowhere"], 1, &["no file or session named nowhere"]);
 }
 
 #[test]
 fn a_model_that_is_not_asked_is_a_slip() {
     let sandbox = sandbox();
     for arguments in [&["compress", "long.json", "-m", "flash"][..], &["eval", "long.json", "-m", "flash"]] {
-        sandbox.check_refused(arguments, 2, &["only with --summariser model"]);
+        sandbox.check_refused(arguments, 2, &["require --summariser model"]);
     }
 }
 

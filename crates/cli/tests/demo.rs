@@ -21,8 +21,8 @@ fn the_demo_tells_its_story_and_leaves_nothing_behind() {
     let words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for told in [
         "The work",
-        "it had left out 2 of 2 rules",
-        "the offline summariser takes over",
+        "it left out 2 of 2 rules",
+        "using the offline summariser",
         "2 of 2 rules kept",
         "Always keep amounts as integer cents.",
         "Do not touch anything under legacy/ without asking me first.",
@@ -30,7 +30,7 @@ fn the_demo_tells_its_story_and_leaves_nothing_behind() {
         "cargo test: 42 passed, 0 failed",
         "no longer sees",
         "idempotency ttl 17 minutes",
-        "the same as the file says",
+        "matches the session file",
     ] {
         assert!(words.contains(told), "{told:?} is missing in:\n{text}");
     }

@@ -122,11 +122,8 @@ fn check_found(found: &[String], words: &[&str]) {
 fn an_empty_home_stays_empty_and_nothing_is_broken() {
     let ward = Ward::new();
     let told = ward.told(0);
-    check_has(&told, &["which LONGHAUL_HOME names", "not there yet", "none is set", "no rule covers it"]);
-    check_has(
-        &told,
-        &["UTF-8 (LC_ALL is C.UTF-8)", "none is held", "there are none yet", "Nothing is broken"],
-    );
+    check_has(&told, &["set by LONGHAUL_HOME", "not there yet", "none set", "no rule covers it"]);
+    check_has(&told, &["UTF-8 (LC_ALL is C.UTF-8)", "none held", "none yet", "No problems"]);
     assert!(!ward.home.exists());
     let user = ward.sandbox.path("user");
     fs::create_dir(&user).expect("made");
@@ -155,7 +152,7 @@ fn a_sound_home_is_told_with_its_project() {
     let ward = ward.with(&format!("tmp/{id}/chats/session-1.jsonl"), &whole);
     // A project without sessions does not count among those with some.
     let ward = ward.with("tmp/other/memory/MEMORY.md", "- tabs");
-    check_found(&ward.found("project", &[], 0), &[&format!("ok {id}, kept in "), &format!("tmp/{id}")]);
+    check_found(&ward.found("project", &[], 0), &[&format!("ok {id}, stored in "), &format!("tmp/{id}")]);
     check_found(&ward.found("sessions", &[], 0), &["ok 1 session in 1 project, all readable"]);
     check_found(&ward.found("settings", &[], 0), &["home/settings.json is valid"]);
 }
@@ -167,7 +164,10 @@ fn keys_are_named_and_never_shown() {
     let variables = [("OPENAI_API_KEY", secret), ("GEMINI_API_KEY", " \"quoted-secret\" ")];
     let output = ward.run(&variables, &[]);
     let told = text(&output.stdout);
-    check_has(&told, &["OPENAI_API_KEY is set", "GEMINI_API_KEY is set, but", "not set: GOOGLE_API_KEY"]);
+    check_has(
+        &told,
+        &["OPENAI_API_KEY is set", "GEMINI_API_KEY contains blanks or quotes", "not set: GOOGLE_API_KEY"],
+    );
     assert!(!told.contains(secret) && !told.contains("quoted-secret"), "{told}");
 }
 
@@ -177,14 +177,14 @@ fn trust_names_what_decides() {
     let folder = ward.sandbox.path("").canonicalize().expect("there");
     let rule = serde_json::json!({folder.to_str().expect("text"): "DO_NOT_TRUST"}).to_string();
     let ward = ward.with("trustedFolders.json", &rule);
-    check_found(&ward.found("trust", &[], 0), &["note ", "is not trusted: the rule ", "DO_NOT_TRUST"]);
+    check_found(&ward.found("trust", &[], 0), &["note ", "is not trusted: rule ", "DO_NOT_TRUST"]);
     let overruled = [("GEMINI_CLI_TRUST_WORKSPACE", "true")];
-    check_found(&ward.found("trust", &overruled, 0), &["is trusted: GEMINI_CLI_TRUST_WORKSPACE says so"]);
+    check_found(&ward.found("trust", &overruled, 0), &["is trusted: set by GEMINI_CLI_TRUST_WORKSPACE"]);
     assert_eq!(ward.json(&overruled, 0)["trusted"], true);
     let unclear = [("GEMINI_CLI_TRUST_WORKSPACE", "yes")];
     check_found(&ward.found("trust", &unclear, 0), &["neither true nor false"]);
     let off = ward.with("settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}");
-    check_found(&off.found("trust", &[], 0), &["ok ", "no folder needs trust"]);
+    check_found(&off.found("trust", &[], 0), &["ok ", "so every folder is trusted"]);
     // A workspace cannot trust itself.
     let ward = Ward::new();
     let sandbox =
@@ -206,18 +206,15 @@ fn broken_files_are_problems_with_advice() {
     let told = ward.told(1);
     check_has(
         &told,
-        &["settings.json: line 2: model.name must be a text", "→ write for example \"name\": \"text\""],
+        &["settings.json: line 2: model.name must be a string", "→ for example \"name\": \"text\""],
     );
+    check_has(&told, &["projects.json is partly unreadable", "→ nothing is lost", "broken registry"]);
+    check_has(&told, &["\"/a\" is \"TRUST\", which is none of TRUST_FOLDER", "→ fix the file"]);
     check_has(
         &told,
-        &["projects.json could not be understood whole", "→ nothing is lost", "earlier registry"],
+        &["session-1.jsonl is unreadable", "session-2.jsonl is empty", "the last line breaks off"],
     );
-    check_has(&told, &["\"/a\" is \"TRUST\", which is none of TRUST_FOLDER", "→ mend the file"]);
-    check_has(
-        &told,
-        &["session-1.jsonl cannot be read", "session-2.jsonl is empty", "the last line breaks off"],
-    );
-    check_has(&told, &["3 sessions in 1 project, 0 of them without fault", "4 problems; "]);
+    check_has(&told, &["3 sessions in 1 project, 0 of them intact", "4 problems; "]);
     check_has(&text(&ward.run(&[], &[]).stderr), &["error: found 4 problems"]);
 }
 
@@ -236,7 +233,7 @@ fn what_killed_processes_left_is_named_and_stays() {
     let ward = Ward::new().identified().with(name, "half").with(&format!("skills/{name}/SKILL.md"), "half");
     let found = ward.found("project", &[], 0);
     let expected = ward.home.join("skills").join(name).display().to_string();
-    check_found(&found, &["note ", &expected, "was left behind by a process that was killed"]);
+    check_found(&found, &["note ", &expected, "was left behind by a killed process"]);
     assert!(ward.home.join(name).exists());
 }
 
@@ -250,7 +247,7 @@ fn keys_that_are_not_honoured_are_listed() {
         &found,
         &[
             "note ",
-            "settings.json:1: mcpServers is not honoured",
+            "settings.json:1: mcpServers is not supported",
             "problem ",
             "settings.json:3: tools.sandbox asks for a sandbox",
         ],
@@ -289,7 +286,10 @@ fn a_home_that_others_can_read_or_change_is_told() {
     assert_eq!(ward.found("home", &[], 0).len(), 1, "nobody else gets into the home");
     set(ward.home.clone(), 0o755);
     let found = ward.found("home", &[], 1);
-    check_found(&found, &["note others can read ", "(mode 755)", "problem others can change ", "(mode 666)"]);
+    check_found(
+        &found,
+        &["note other users can read ", "(mode 755)", "problem other users can change ", "(mode 666)"],
+    );
 }
 
 #[test]

@@ -25,12 +25,12 @@ fn the_report_fits_and_says_what_was_skipped() {
             "longhaul",
             "tail-only",
             "After five compactions",
-            "Each session",
+            "By session",
             "old/long.json",
             "Skipped: 3 files",
-            "in.jsonl: 4,260 tokens are too few",
+            "in.jsonl: only 4,260 tokens",
             "old/notes.json: ",
-            "there is no file nowhere.json",
+            "no such file: nowhere.json",
         ],
     );
     assert!(!text.contains("8,000 tokens") && !text.contains("readme.txt"), "{text}");
@@ -66,7 +66,7 @@ fn the_json_has_its_keys() {
 fn nothing_to_evaluate_is_a_failure() {
     let sandbox = sandbox();
     sandbox.check_refused(&["eval", "in.jsonl"], 1, &["no session could be evaluated", "--small", "hint: "]);
-    sandbox.check_refused(&["eval", "nowhere"], 1, &["there is no file nowhere"]);
+    sandbox.check_refused(&["eval", "nowhere"], 1, &["no such file: nowhere"]);
     sandbox.check_refused(&["eval"], 2, &[]);
     sandbox.check_refused(&["eval", "in.jsonl", "--budget", "0"], 2, &["--budget"]);
 }

@@ -53,11 +53,11 @@ fn the_report_says_what_matters() {
         "src/retry.rs",
         "cargo test: 61 passed",
         "Pairing: ",
-        "mend with: longhaul sessions repair ",
+        "fix with: longhaul sessions repair ",
     ] {
         assert!(text.contains(line), "no {line:?} in:\n{text}");
     }
-    assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("mend with")), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("fix with")), "{text}");
     assert_eq!(output.stderr, b"");
 }
 
@@ -175,7 +175,7 @@ fn what_is_no_session_is_refused() {
         (b"\x1f\x8b\x08\0\0\0\0\0", &["binary data (gzip)", "unpack it first"]),
         (b"\0\x01\x02", &["binary data"]),
         (b"\xff\xfe{\0\"\0", &["UTF-16", "convert it to UTF-8"]),
-        (b"{\"name\":\"x\",\"version\":\"1\"}", &["the keys name, version", "known are: "]),
+        (b"{\"name\":\"x\",\"version\":\"1\"}", &["the keys name, version", "supported formats: "]),
         (b"[1,2]", &["a JSON array whose first item is a number"]),
         (b"null", &["null in JSON"]),
         (b"# A readme\n\nwith text", &["text that starts \"# A readme\""]),
@@ -192,8 +192,8 @@ fn what_is_no_session_is_refused() {
 fn what_cannot_be_opened_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("missing.jsonl");
-    check_failure(&run(&[Path::new("inspect"), &missing]), &["there is no file ", "missing.jsonl"]);
-    check_failure(&run(&[Path::new("inspect"), folder.path()]), &["is a folder", "name a session file"]);
+    check_failure(&run(&[Path::new("inspect"), &missing]), &["no such file: ", "missing.jsonl"]);
+    check_failure(&run(&[Path::new("inspect"), folder.path()]), &["is a folder", "pass a session file"]);
     std::fs::write(folder.path().join("a.jsonl"), "").expect("a file");
     check_failure(&run(&[Path::new("inspect"), folder.path()]), &["is a folder", "a.jsonl"]);
 }
@@ -288,7 +288,7 @@ fn nothing_in_an_error_touches_the_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
     let named = folder.path().join(HOSTILE);
     let missing = run(&[Path::new("inspect"), &named]);
-    check_failure(&missing, &["there is no file", "␛"]);
+    check_failure(&missing, &["no such file:", "␛"]);
     std::fs::create_dir(&named).expect("a folder with such a name");
     std::fs::write(named.join(format!("{HOSTILE}.json")), "").expect("a file with such a name");
     let listed = run(&[Path::new("inspect"), &named]);

@@ -213,9 +213,11 @@ fn the_words_of_a_fact_say_where_it_holds() {
     let told = sandbox.done(&["memory", "add", "The other port is 9090"]);
     check_has(
         &told,
-        &["It holds in every project, though its words leave that open; --scope or --folder says otherwise."],
+        &[
+            "It applies in every project by default, as its wording leaves the scope open; use --scope or --folder to choose.",
+        ],
     );
-    sandbox.check_refused(&["memory", "add", "x", "--folder", ".."], 1, &["outside of the workspace"]);
+    sandbox.check_refused(&["memory", "add", "x", "--folder", ".."], 1, &["outside the workspace"]);
     sandbox.check_refused(&["memory", "add", "x", "--folder", "none"], 1, &["no such folder"]);
     sandbox.check_refused(
         &["memory", "add", "x", "--folder", ".", "--scope", "global"],
@@ -239,7 +241,7 @@ fn trust_is_added_listed_and_removed() {
         assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
         text(&output.stdout)
     };
-    check_has(&run(&["trust", "list"]), &["There are no rules", "is not trusted: no rule covers it."]);
+    check_has(&run(&["trust", "list"]), &["No rules in ", "is not trusted: no rule covers it."]);
     let shown = run(&["trust", "add", "--dry-run"]);
     check_has(
         &shown,
@@ -255,7 +257,7 @@ fn trust_is_added_listed_and_removed() {
             "Nothing was changed.",
         ],
     );
-    check_has(&run(&["trust", "add", "--yes"]), &["is trusted now."]);
+    check_has(&run(&["trust", "add", "--yes"]), &["is now trusted."]);
     check_has(&run(&["memory", "show"]), &["Use tabs."]);
     let listed: Value = serde_json::from_str(&run(&["trust", "list", "--json"])).expect("one object");
     assert_eq!(keys(&listed), ["schema", "file", "rules", "folder", "trusted", "reason"]);
@@ -269,9 +271,9 @@ fn trust_is_added_listed_and_removed() {
     let removed: Value =
         serde_json::from_str(&run(&["trust", "remove", "app", "--json"])).expect("one object");
     assert_eq!(removed["removed"], true);
-    check_has(&run(&["trust", "remove"]), &["There is no rule about "]);
-    check_has(&run(&["trust", "remove"]), &["There was no rule about "]);
-    sandbox.check_refused(&["trust", "add", "nowhere"], 1, &["is no folder"]);
+    check_has(&run(&["trust", "remove"]), &["Removed the rule for "]);
+    check_has(&run(&["trust", "remove"]), &["No rule for "]);
+    sandbox.check_refused(&["trust", "add", "nowhere"], 1, &["is not a folder"]);
     // A file with mistakes is named, and left as it is.
     fs::write(sandbox.path("home/trustedFolders.json"), "{\"/a\": \"YES\"}").expect("written");
     sandbox.check_refused(&["trust", "list"], 1, &["could not understand", "TRUST_FOLDER"]);

@@ -154,9 +154,9 @@ fn the_repairs_can_be_read_by_machines() {
 fn without_a_destination_nothing_is_written() {
     let sandbox = Sandbox::new();
     let said = sandbox.done(&["sessions", "repair", "in.jsonl"]);
-    assert!(said.contains("nothing was written; -o OUT"), "{said}");
+    assert!(said.contains("nothing written; pass -o OUT"), "{said}");
     let said = sandbox.done(&["sessions", "export", "in.jsonl", "--format", "openai"]);
-    assert!(said.contains("nothing was written; -o OUT"), "{said}");
+    assert!(said.contains("nothing written; pass -o OUT"), "{said}");
     assert_eq!(sandbox.names(), ["in.jsonl"]);
 }
 
@@ -224,14 +224,14 @@ fn what_a_format_cannot_hold_is_told_aside() {
 fn nothing_is_overwritten_by_accident() {
     let sandbox = Sandbox::new();
     let to = |out: &'static str| ["sessions", "repair", "in.jsonl", "-o", out];
-    sandbox.check_refused(&to("in.jsonl"), 1, &["is the input, which is never overwritten", "hint: "]);
+    sandbox.check_refused(&to("in.jsonl"), 1, &["is the input file, which is never overwritten", "hint: "]);
     sandbox.check_refused(
         &["sessions", "repair", "in.jsonl", "-o", "./in.jsonl", "--force"],
         1,
         &["never overwritten"],
     );
     fs::write(sandbox.path("mine.txt"), "mine").expect("written");
-    sandbox.check_refused(&to("mine.txt"), 1, &["mine.txt exists already", "--force"]);
+    sandbox.check_refused(&to("mine.txt"), 1, &["mine.txt already exists", "--force"]);
     assert_eq!(fs::read_to_string(sandbox.path("mine.txt")).ok().as_deref(), Some("mine"));
     sandbox.done(&["sessions", "repair", "in.jsonl", "-o", "mine.txt", "--force"]);
     assert_eq!(sandbox.json(&["inspect", "--json", "mine.txt"])["faults"], Value::Array(Vec::new()));
@@ -256,7 +256,7 @@ fn wrong_input_and_usage_are_told() {
     fs::write(sandbox.path("broken"), r#"{"contents": [{"role"#).expect("written");
     fs::write(sandbox.path("other"), r#"{"a": 1}"#).expect("written");
     for (file, reason) in [
-        ("missing", "there is no file and no session called missing"),
+        ("missing", "no file or session named missing"),
         ("empty", "the input is empty"),
         ("broken", "broken"),
         ("other", "no session format that Longhaul knows"),
@@ -280,7 +280,7 @@ fn what_the_reader_stumbled_over_is_told() {
     torn.extend_from_slice(b"{\"type\": \"user\", \"message\": {\"role\"");
     fs::write(sandbox.path("torn.jsonl"), torn).expect("written");
     let said = sandbox.done(&["sessions", "repair", "torn.jsonl"]);
-    assert!(said.contains("in reading:") && said.contains("  line "), "{said}");
+    assert!(said.contains("while reading:") && said.contains("  line "), "{said}");
     let report = sandbox.json(&["sessions", "repair", "torn.jsonl", "--json"]);
     assert!(report["warning_count"].as_u64() > Some(0));
 }

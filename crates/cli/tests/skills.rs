@@ -44,10 +44,7 @@ fn skills_are_listed_with_what_is_wrong() {
     let sandbox = sandbox();
     assert_eq!(listed(&sandbox), ["tides user", "waves extension", "Winds workspace_shared"]);
     let told = sandbox.done(&["skills"]);
-    check_has(
-        &told,
-        &["tides  one of the user's skills\n  Reads tide tables.\n", "1 file should be a skill and is none"],
-    );
+    check_has(&told, &["tides  one of the user's skills\n  Reads tide tables.\n", "1 invalid skill"]);
     let all = sandbox.done(&["skills", "list", "--all"]);
     check_has(
         &all,
@@ -74,7 +71,7 @@ fn what_comes_with_longhaul_is_listed_on_request_replaced_and_switched_off() {
 fn an_untrusted_folder_has_no_skills() {
     let sandbox = sandbox().with("home/settings.json", "{}");
     assert_eq!(listed(&sandbox), ["tides user", "waves extension"]);
-    check_has(&sandbox.done(&["skills"]), &[".gemini/skills does not count, as its folder is not trusted"]);
+    check_has(&sandbox.done(&["skills"]), &[".gemini/skills is ignored: its folder is not trusted"]);
     sandbox.check_refused(
         &["skills", "install", "home/skills/tides", "--scope", "workspace", "--yes"],
         1,
@@ -100,10 +97,10 @@ fn skills_are_switched_off_and_on() {
     let sandbox = sandbox().with(".gemini/settings.json", "{\n  // ours\n}\n");
     check_has(
         &sandbox.done(&["skills", "disable", "Tides"]),
-        &["tides is off now: ", ".gemini/settings.json says so"],
+        &["tides is now disabled (set in ", ".gemini/settings.json)"],
     );
     check_has(&sandbox.read(".gemini/settings.json"), &["\"disabled\": [\"tides\"]", "// ours"]);
-    assert_eq!(sandbox.done(&["skills", "disable", "tides"]), "tides was off already.\n");
+    assert_eq!(sandbox.done(&["skills", "disable", "tides"]), "tides is already disabled.\n");
     sandbox.done(&["skills", "disable", "waves", "--scope", "user"]);
     check_has(&sandbox.read("home/settings.json"), &["\"disabled\": [\"waves\"]", "// mine"]);
     assert_eq!(listed(&sandbox), ["tides user off", "waves extension off", "Winds workspace_shared"]);
@@ -124,7 +121,7 @@ fn a_skill_is_installed_linked_and_removed() {
     check_has(&told, &["currents\n  Reads tide tables.\n", "5  scripts/run.sh", "Nothing was installed."]);
     assert_eq!(sandbox.names(), before);
 
-    check_has(&sandbox.done(&["skills", "install", "new", "--yes"]), &["1 skill installed.\n"]);
+    check_has(&sandbox.done(&["skills", "install", "new", "--yes"]), &["Installed 1 skill.\n"]);
     assert_eq!(sandbox.read("home/skills/currents/scripts/run.sh"), "echo\n");
     sandbox.check_refused(
         &["skills", "install", "new", "--yes"],
@@ -139,7 +136,7 @@ fn a_skill_is_installed_linked_and_removed() {
     assert!(listed(&sandbox).contains(&"currents user".to_string()));
     sandbox.done(&["skills", "uninstall", "currents", "--json"]);
     sandbox.check_refused(&["skills", "uninstall", "currents"], 1, &["there is no skill"]);
-    sandbox.check_refused(&["skills", "uninstall", "waves"], 1, &["part of an extension", "switches it off"]);
+    sandbox.check_refused(&["skills", "uninstall", "waves"], 1, &["part of an extension", "to disable it"]);
 
     check_has(&sandbox.done(&["skills", "link", "new"]), &["currents: "]);
     assert!(listed(&sandbox).contains(&"currents user".to_string()));
@@ -174,7 +171,7 @@ fn skills_can_be_switched_off_altogether() {
     let sandbox = sandbox().with("home/settings.json", "{\"skills\": {\"enabled\": false}}");
     assert!(listed(&sandbox).is_empty());
     let output = sandbox.run(&["skills"]);
-    assert_eq!(text(&output.stdout), "Skills are switched off in the settings.\n");
+    assert_eq!(text(&output.stdout), "Skills are disabled in the settings.\n");
 }
 
 /// A session in which somebody asks for something and these commands run; those with an exclamation mark fail.
@@ -218,11 +215,11 @@ const NAME: &str = "release-version-bump-docker-compose";
 #[test]
 fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {
     let sandbox = learned();
-    check_has(&sandbox.done(&["skills", "extract"]), &["There are no new sessions to learn from"]);
+    check_has(&sandbox.done(&["skills", "extract"]), &["No new sessions to learn from"]);
     let before = sandbox.names();
     check_has(
         &sandbox.done(&["skills", "extract", "--all", "--dry-run"]),
-        &["3 sessions read", "Nothing was written."],
+        &["3 sessions read", "Nothing written."],
     );
     assert_eq!(sandbox.names(), before);
 
@@ -242,12 +239,12 @@ fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {
             "- `make test` fails",
             "## Verification\n\n- `make test` passes.",
             "Draft: put together from past sessions",
-            "Seen:\n  procedure: ",
+            "Evidence:\n  procedure: ",
         ],
     );
     assert_eq!(listed(&sandbox).len(), 3, "a draft does not count before it is accepted");
     // What waits is not proposed a second time.
-    check_has(&sandbox.done(&["skills", "extract", "--all"]), &["No new skill comes out of this."]);
+    check_has(&sandbox.done(&["skills", "extract", "--all"]), &["No new skills found."]);
     let json = sandbox.json(&["skills", "inbox", "--json"]);
     assert_eq!(json["skills"].as_array().unwrap().len(), 1);
     assert_eq!(json["skills"][0]["evidence"][0]["sessions"], json!(2));
@@ -257,18 +254,18 @@ fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {
 fn a_draft_is_accepted_taken_back_edited_and_dismissed() {
     let sandbox = learned();
     sandbox.json(&["skills", "extract", "--all", "--json"]);
-    check_has(&sandbox.done(&["skills", "inbox", "accept", NAME]), &["counts now: "]);
+    check_has(&sandbox.done(&["skills", "inbox", "accept", NAME]), &["is active: "]);
     assert!(listed(&sandbox).contains(&format!("{NAME} user")));
     assert_eq!(
         sandbox.done(&["skills", "inbox"]),
-        "Nothing waits. `longhaul skills extract` looks for skills in past sessions.\n"
+        "The inbox is empty. Run `longhaul skills extract` to look for skills in past sessions.\n"
     );
-    check_has(&sandbox.done(&["skills", "inbox", "undo"]), &["waits again"]);
+    check_has(&sandbox.done(&["skills", "inbox", "undo"]), &["is pending again"]);
     assert!(!listed(&sandbox).contains(&format!("{NAME} user")));
 
     let edited = sandbox
         .run_with(&[("VISUAL", ""), ("EDITOR", "false")], &["skills", "inbox", "accept", NAME, "--edit"]);
-    check_has(&text(&edited.stderr), &["the editor ended with"]);
+    check_has(&text(&edited.stderr), &["the editor exited with"]);
     let editor = "sed -i.bak s/Draft:/Checked:/";
     let edited = sandbox.run_with(
         &[("VISUAL", editor)],
@@ -279,7 +276,7 @@ fn a_draft_is_accepted_taken_back_edited_and_dismissed() {
 
     sandbox.done(&["skills", "inbox", "undo", "--json"]);
     sandbox.done(&["skills", "inbox", "dismiss", NAME]);
-    check_has(&sandbox.done(&["skills", "extract", "--all"]), &["No new skill comes out of this."]);
+    check_has(&sandbox.done(&["skills", "extract", "--all"]), &["No new skills found."]);
     sandbox.check_refused(
         &["skills", "inbox", "accept", "../x"],
         1,
@@ -319,10 +316,10 @@ fn a_change_to_a_skill_is_shown_applied_and_taken_back() {
     );
     check_has(
         &sandbox.done(&["skills", "inbox", "accept", "tides"]),
-        &["tides counts now: ", "undo` takes it back"],
+        &["tides is active: ", "Undo with `longhaul skills inbox undo`"],
     );
     check_has(&sandbox.read("home/skills/tides/SKILL.md"), &["Open the new table.\nRead it.\n"]);
-    check_has(&sandbox.done(&["skills", "inbox", "undo"]), &["tides.patch waits again; ", " is as before."]);
+    check_has(&sandbox.done(&["skills", "inbox", "undo"]), &["tides.patch is pending again; restored "]);
     assert_eq!(sandbox.read("home/skills/tides/SKILL.md"), TIDES);
 
     let editor = [("VISUAL", "sed -i.bak /^+Read/d")];
@@ -333,7 +330,7 @@ fn a_change_to_a_skill_is_shown_applied_and_taken_back() {
     let sandbox = sandbox.with("home/skills/tides/SKILL.md", TIDES);
     sandbox.check_refused(&["skills", "inbox", "undo"], 1, &["SKILL.md was changed since"]);
     let sandbox = with_change(sandbox, "tides", "home/skills/tides");
-    assert_eq!(sandbox.done(&["skills", "inbox", "dismiss", "tides"]), "tides is gone.\n");
+    assert_eq!(sandbox.done(&["skills", "inbox", "dismiss", "tides"]), "Dismissed tides.\n");
     assert_eq!(sandbox.read("home/skills/tides/SKILL.md"), TIDES);
 }
 
@@ -346,7 +343,7 @@ fn a_change_that_does_not_fit_or_is_not_trusted_goes_on_waiting() {
     sandbox.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["does not fit what", "dismiss NAME"]);
     check_has(
         &sandbox.done(&["skills", "inbox", "show", "tides"]),
-        &["+Open the new table.", "It cannot be accepted: "],
+        &["+Open the new table.", "Cannot be accepted: "],
     );
     assert_eq!(sandbox.json(&["skills", "inbox", "--json"])["updates"].as_array().map(Vec::len), Some(2));
 }
@@ -364,7 +361,7 @@ fn a_new_skill_is_compared_with_the_one_of_its_name() {
         &[
             "Files:\n",
             "scripts/run.sh, 5 bytes",
-            "one of the user's skills. Compared with it:",
+            "(one of the user's skills). Compared with it:",
             "+Unfold the table.",
         ],
     );
@@ -392,11 +389,11 @@ fn a_change_that_was_cut_off_is_ended_by_the_next_try() {
         .with("home/skills/tides/SKILL.md", TIDES)
         .with(&patch, &written);
     let output = sandbox.run(&["doctor"]);
-    check_has(&String::from_utf8_lossy(&output.stdout), &["was cut off while it was written"]);
-    check_has(&sandbox.done(&["skills", "inbox", "accept", "tides"]), &["tides counts now"]);
+    check_has(&String::from_utf8_lossy(&output.stdout), &["was interrupted while it was written"]);
+    check_has(&sandbox.done(&["skills", "inbox", "accept", "tides"]), &["tides is active"]);
     check_has(&sandbox.read("home/skills/tides/SKILL.md"), &["Open the new table.\nRead it.\n"]);
     assert!(!sandbox.path(&patch).exists());
-    assert!(!text(&sandbox.run(&["doctor"]).stdout).contains("was cut off"));
+    assert!(!text(&sandbox.run(&["doctor"]).stdout).contains("was interrupted"));
 }
 
 #[test]
@@ -425,7 +422,7 @@ fn while_one_extracts_another_leaves_quietly() {
     let path = sandbox.path(project).join("memory/.extraction.lock");
     fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     fs::write(&path, &file).expect("written");
-    assert_eq!(sandbox.done(&["skills", "extract", "--all"]), "Skills are being extracted already.\n");
+    assert_eq!(sandbox.done(&["skills", "extract", "--all"]), "Skill extraction is already running.\n");
     assert_eq!(sandbox.json(&["skills", "extract", "--all", "--json"]), json!({"schema": 1, "busy": true}));
     assert_eq!(fs::read_to_string(&path).expect("it is left"), file);
     // And one that was killed does not stop anybody.
@@ -462,11 +459,8 @@ fn project_of_memory(sandbox: &Sandbox) -> String {
 fn what_a_user_says_twice_is_proposed_to_memory() {
     let said = "No, use pnpm instead of npm in this repository";
     let sandbox = sandbox().with("one.json", &session(said, &[])).with("two.json", &session(said, &[]));
-    check_has(&sandbox.done(&["memory", "inbox"]), &["Nothing waits."]);
-    check_has(
-        &sandbox.done(&["skills", "extract", "one.json", "two.json"]),
-        &["1 fact waits to be remembered"],
-    );
+    check_has(&sandbox.done(&["memory", "inbox"]), &["The inbox is empty."]);
+    check_has(&sandbox.done(&["skills", "extract", "one.json", "two.json"]), &["1 fact to remember"]);
     check_has(
         &sandbox.done(&["memory", "inbox"]),
         &["private memory\n--- /dev/null\n", &format!("+- “{said}” (the user, in 2 sessions")],
@@ -476,14 +470,14 @@ fn what_a_user_says_twice_is_proposed_to_memory() {
         (&json["patches"][0]["kind"], &json["patches"][0]["problem"]),
         (&json!("private"), &Value::Null)
     );
-    check_has(&sandbox.done(&["memory", "inbox", "accept", "private"]), &["MEMORY.md was changed."]);
+    check_has(&sandbox.done(&["memory", "inbox", "accept", "private"]), &["Changed ", "MEMORY.md.\n"]);
     check_has(&sandbox.done(&["memory", "show"]), &[said]);
-    assert_eq!(sandbox.done(&["memory", "inbox", "accept", "private"]), "Nothing was left to apply.\n");
+    assert_eq!(sandbox.done(&["memory", "inbox", "accept", "private"]), "Nothing left to apply.\n");
     let held = format!("{}/memory/MEMORY.md", project_of_memory(&sandbox));
     let before = sandbox.read(&held);
     check_has(
         &sandbox.done(&["memory", "inbox", "undo"]),
-        &["extraction.patch waits again; ", "MEMORY.md is as before."],
+        &["extraction.patch is pending again; restored ", "MEMORY.md."],
     );
     assert!(!sandbox.path(&held).exists());
     sandbox.check_refused(&["memory", "inbox", "undo"], 1, &["nothing was accepted"]);
@@ -514,7 +508,7 @@ fn a_patch_cannot_write_elsewhere() {
     assert_eq!(output.status.code(), Some(1));
     check_has(&text(&output.stderr), &["it may not write to", "hint: "]);
     assert!(!sandbox.path("GEMINI.md").exists());
-    assert_eq!(sandbox.done(&["memory", "inbox", "dismiss", "private"]), "1 patch removed.\n");
+    assert_eq!(sandbox.done(&["memory", "inbox", "dismiss", "private"]), "Dismissed 1 patch.\n");
 }
 
 /// Kills the program as soon as it writes a file beyond so many units of the shell.

@@ -14,11 +14,15 @@ fn imported(sandbox: &Sandbox) -> String {
 #[test]
 fn an_empty_home_has_no_sessions_and_stays_empty() {
     let sandbox = Sandbox::new();
-    assert!(sandbox.done(&["sessions", "list"]).contains("no sessions yet"));
+    assert!(sandbox.done(&["sessions", "list"]).contains("No sessions yet"));
     assert_eq!(sandbox.json(&["sessions", "list", "--json"])["sessions"].as_array().map(Vec::len), Some(0));
-    assert!(sandbox.done(&["sessions", "prune"]).contains("Nothing is old enough"));
+    assert!(sandbox.done(&["sessions", "prune"]).contains("Nothing to delete"));
     sandbox.check_refused(&["recall", "something"], 1, &["has no sessions", "import"]);
-    sandbox.check_refused(&["sessions", "show", "latest"], 1, &["no session called latest", "sessions list"]);
+    sandbox.check_refused(
+        &["sessions", "show", "latest"],
+        1,
+        &["no file or session named latest", "sessions list"],
+    );
     assert_eq!(sandbox.names(), ["in.jsonl"]);
 }
 
@@ -51,7 +55,7 @@ fn a_session_is_imported_listed_shown_and_deleted() {
     assert_eq!(sandbox.json(&["sessions", "list", "--json"])["sessions"].as_array().map(Vec::len), Some(1));
     sandbox.check_refused(&["sessions", "delete", "7"], 1, &["no session is called \"7\""]);
     assert!(sandbox.done(&["sessions", "delete", "latest", "--yes"]).contains("Deleted"));
-    assert!(sandbox.done(&["sessions", "list"]).contains("no sessions yet"));
+    assert!(sandbox.done(&["sessions", "list"]).contains("No sessions yet"));
 }
 
 #[test]
@@ -80,7 +84,7 @@ fn a_link_that_leads_nowhere_is_named() {
         for command in [&["inspect", link][..], &["sessions", "show", link], &["compress", link]] {
             let said = text(&sandbox.run(command).stderr);
             let expected = format!("could not follow the link {link}\n");
-            assert!(said.contains(&expected) && said.contains("hint: it leads to itself"), "{said}");
+            assert!(said.contains(&expected) && said.contains("hint: it points to itself"), "{said}");
         }
     }
 }
@@ -93,7 +97,7 @@ fn sessions_of_this_folder_can_be_named_wherever_a_file_can() {
     assert_eq!(sandbox.json(&["compress", "latest", "--force", "--json"])["schema"], 2);
     let exported = sandbox.done(&["sessions", "export", "latest", "--format", "neutral", "-o", "out.json"]);
     assert!(exported.contains("out.json"), "{exported}");
-    sandbox.check_refused(&["inspect", "lastest"], 1, &["no file and no session called lastest"]);
+    sandbox.check_refused(&["inspect", "lastest"], 1, &["no file or session named lastest"]);
 }
 
 #[test]
@@ -112,8 +116,8 @@ fn recall_finds_what_a_tool_said_and_says_where() {
     let excerpt = found["hits"][0]["text"].as_str().expect("an excerpt").to_lowercase();
     assert!(excerpt.contains(&word.to_lowercase()), "{excerpt}");
     assert!(sandbox.done(&["recall", word, "--limit", "1"]).contains("Searched"));
-    assert!(sandbox.done(&["recall", "xyzzyplugh"]).contains("Nothing about xyzzyplugh"));
-    sandbox.check_refused(&["recall", "..."], 1, &["nothing to look for"]);
+    assert!(sandbox.done(&["recall", "xyzzyplugh"]).contains("No matches for xyzzyplugh"));
+    sandbox.check_refused(&["recall", "..."], 1, &["nothing to search for"]);
     let refused = sandbox.run(&["recall", "x", "--limit", "0"]);
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }
@@ -127,11 +131,7 @@ fn undo_says_what_there_is_to_undo() {
         1,
         &["nothing to undo in latest", "nothing was compacted"],
     );
-    sandbox.check_refused(
-        &["sessions", "undo", "1", "--compaction", "no-such"],
-        1,
-        &["under the name no-such"],
-    );
+    sandbox.check_refused(&["sessions", "undo", "1", "--compaction", "no-such"], 1, &["with the id no-such"]);
     sandbox.check_refused(&["sessions", "undo", "nowhere.jsonl"], 1, &["nowhere.jsonl"]);
     assert_eq!(sandbox.run(&["sessions", "undo"]).status.code(), Some(2));
 }
@@ -140,8 +140,8 @@ fn undo_says_what_there_is_to_undo() {
 fn what_was_just_imported_is_not_old() {
     let sandbox = Sandbox::new();
     imported(&sandbox);
-    assert!(sandbox.done(&["sessions", "prune"]).contains("Nothing is old enough"));
-    assert!(sandbox.done(&["sessions", "prune", "--max-age", "1h"]).contains("Nothing is old enough"));
+    assert!(sandbox.done(&["sessions", "prune"]).contains("Nothing to delete"));
+    assert!(sandbox.done(&["sessions", "prune", "--max-age", "1h"]).contains("Nothing to delete"));
     assert!(sandbox.done(&["sessions", "list"]).contains("just now"));
 }
 
@@ -155,7 +155,11 @@ fn recall_in_one_session_names_it_so_that_it_can_be_shown() {
         sandbox.done(&["sessions", "show", name, "--message", "m1"]);
     }
     let sandbox = sandbox.with("notes.txt", "no session at all");
-    sandbox.check_refused(&["recall", "x", "--session", "notes.txt"], 1, &["could not read", "known are:"]);
+    sandbox.check_refused(
+        &["recall", "x", "--session", "notes.txt"],
+        1,
+        &["could not read", "supported formats:"],
+    );
     sandbox.check_refused(&["recall", "x", "--session", "."], 1, &["is a folder", "hint:"]);
 }
 

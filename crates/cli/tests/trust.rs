@@ -41,14 +41,14 @@ fn without_a_terminal_nothing_is_trusted_unless_yes_is_said() {
         for arguments in [&["trust", "add"][..], &["trust", "add", "--json"], &["trust", "add", "--parent"]] {
             let output = sandbox.feed(arguments, input.as_bytes());
             assert_eq!(output.status.code(), Some(1), "{arguments:?} {input:?}");
-            check_has(&text(&output.stderr), &["error: not confirmed", "hint: --yes trusts the folder"]);
+            check_has(&text(&output.stderr), &["error: not confirmed", "hint: pass --yes"]);
             assert!(!sandbox.path("home/trustedFolders.json").exists(), "{arguments:?} {input:?}");
         }
     }
     check_has(&sandbox.done(&["trust", "add", "--dry-run"]), &["Nothing was changed."]);
     // To trust less needs no answer.
-    check_has(&sandbox.done(&["trust", "add", "docs", "--never"]), &["is not to be trusted"]);
-    check_has(&sandbox.done(&["trust", "add", "--yes"]), &["is trusted now."]);
+    check_has(&sandbox.done(&["trust", "add", "docs", "--never"]), &["is now marked as never trusted"]);
+    check_has(&sandbox.done(&["trust", "add", "--yes"]), &["is now trusted."]);
     let json = sandbox.json(&["trust", "add", "--yes", "--json"]);
     assert_eq!((&json["saved"], &json["changes"]), (&true.into(), &serde_json::json!([])));
 }
@@ -100,7 +100,10 @@ fn check_changed(file: &str, content: Option<&str>, kind: &str, told: &str) {
     assert_eq!(text(&output.stdout).contains("scout"), kind != "agents", "{}", text(&output.stdout));
     check_has(&sandbox.done(&["trust", "add", "--dry-run"]), &["since you trusted it", told]);
     let json = sandbox.json(&["doctor", "--json"]);
-    check_has(&json["checks"].to_string(), &["changed since it was trusted, and suspended", told]);
+    check_has(
+        &json["checks"].to_string(),
+        &["suspended, because it changed since the folder was trusted", told],
+    );
     sandbox.done(&["trust", "add", "--yes"]);
     assert_eq!(text(&sandbox.run(&["agents", "list"]).stderr), "", "confirmed");
 }

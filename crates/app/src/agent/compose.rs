@@ -1,4 +1,4 @@
-//! Settings of an agent, from those of the user and its options.
+//! An agent's settings, from the user's settings and its options.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ pub(super) fn agent_settings(
     }
 }
 
-/// The budget for compactions with this model, as far as the user set it.
+/// The compaction budget for this model, where the user set one.
 pub(super) fn budget(settings: &Settings, chosen: &ChosenModel) -> BudgetSettings {
     BudgetSettings {
         threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),

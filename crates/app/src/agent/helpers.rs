@@ -27,7 +27,7 @@ struct Routes {
 }
 
 impl HelperModels {
-    /// Chooses the models that the settings want beside this one. `named` is what the user called it, if anything.
+    /// Chooses the models that the settings want besides this one. `named` is the name the user gave it, if any.
     pub fn load(
         models: &Models<'_>,
         settings: &Settings,
@@ -43,7 +43,7 @@ impl HelperModels {
             match (choose(flash), choose(pro)) {
                 (Ok(flash), Ok(pro)) => Some(Routes { flash: (flash.1, flash.0), pro: (pro.1, pro.0) }),
                 (Err(error), _) | (_, Err(error)) => {
-                    warn(&format!("{} answers everything: {error}", chosen.name));
+                    warn(&format!("no routing, {} answers every prompt: {error}", chosen.name));
                     None
                 }
             }
@@ -53,7 +53,7 @@ impl HelperModels {
         Self { helper, routes: routes.flatten(), pro_from, judges_loops: settings.judges_loops(), ide }
     }
 
-    /// The host with all this.
+    /// The dependencies with these models added.
     pub(crate) fn join<'a>(&'a self, chosen: &'a ChosenModel, host: AgentDeps<'a>) -> AgentDeps<'a> {
         let helper = self.helper(chosen);
         let own = SideModel { model: &chosen.http, name: &chosen.name };
@@ -82,7 +82,7 @@ impl HelperModels {
         SideModel { model: &helper.http, name: &helper.name }
     }
 
-    /// The model that says what a conversation with this one was about: one of the same provider, who knows it already.
+    /// The model that summarises a conversation with this one: from the same provider, which has seen it already.
     pub fn summariser<'a>(&'a self, chosen: &'a ChosenModel) -> SideModel<'a> {
         let own = self.helper.as_ref().filter(|helper| helper.provider() == chosen.provider());
         let summariser = own.unwrap_or(chosen);
@@ -117,7 +117,7 @@ fn helper(
     match models.choose(named) {
         Ok(helper) => Some(helper),
         Err(error) => {
-            warn(&format!("small questions go to {}: {error}", chosen.name));
+            warn(&format!("{} answers small questions: {error}", chosen.name));
             None
         }
     }

@@ -1,4 +1,4 @@
-//! The user's hooks, and the notice of those that a project brings.
+//! The user's hooks, and a notice about those that a project adds.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(super) struct LoadedHooks {
     pub(super) notes: Vec<String>,
 }
 
-/// Loads the hooks that settings name. Those of a project are told of once.
+/// Loads the hooks in the settings. Those of a project are announced once.
 pub(super) fn load(
     settings: &Settings,
     home: &Home,
@@ -33,7 +33,7 @@ pub(super) fn load(
     match note_new_hooks(&home.trusted_hooks(), folder, hooks.as_slice(), Patience::default()) {
         Ok(new) => notes.extend(new.iter().map(|hook| {
             let (label, event, command) = (hook.label(), hook.event, &hook.command);
-            format!("this project brings the hook {label:?}, which runs at {event}: {command}")
+            format!("this project adds the hook {label:?}, which runs on {event}: {command}")
         })),
         Err(error) => warnings.push(error.to_string()),
     }

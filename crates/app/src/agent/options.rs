@@ -1,10 +1,10 @@
-//! Options of an agent, which the user states when it is started.
+//! Options of an agent, given when it is started.
 
 use std::path::PathBuf;
 
 use longhaul_policy::ApprovalMode;
 
-/// Options of an agent, which the user states when it is started; nothing by default.
+/// Options of an agent, given when it is started; empty by default.
 #[derive(Clone, Debug, Default)]
 pub struct AgentOptions {
     /// The approval mode; otherwise the settings decide.
@@ -15,15 +15,15 @@ pub struct AgentOptions {
     pub include_directories: Vec<PathBuf>,
     /// The most model calls in one turn.
     pub max_turns: Option<u32>,
-    /// Files or folders of rules that count in place of those in the home.
+    /// Policy files or folders to use instead of those in the home.
     pub policy: Vec<PathBuf>,
 }
 
-/// The presence of somebody who can be asked.
+/// The presence of a user to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attendance {
     /// A person at a terminal.
     Attended,
-    /// Nobody.
+    /// No user.
     Unattended,
 }

@@ -19,8 +19,7 @@ use crate::settings::Settings;
 use crate::trust::{GrantKind, hook_scripts};
 use crate::workspace::WorkspaceContext;
 
-/// Loads the rules that hold in the current folder, for an agent with these options; what is wrong with some of them comes along
-/// in words.
+/// Loads the policy rules of the current folder for an agent with these options, with warnings about invalid ones.
 pub fn load_current_permissions(
     options: &AgentOptions,
     settings: &Settings,
@@ -33,7 +32,7 @@ pub fn load_current_permissions(
     load_permissions(options, settings, &home, &context, &found.subagents, &skills, attendance)
 }
 
-/// Loads the rules; what is wrong with some of them comes along in words.
+/// Loads the policy rules, with warnings about invalid ones.
 pub(super) fn load_permissions(
     options: &AgentOptions,
     settings: &Settings,
@@ -51,8 +50,8 @@ pub(super) fn load_permissions(
     let (more, admin) = settings.policy_paths(context.places.user_home.as_deref());
     if let Some(missing) = more.iter().chain(&admin).find(|path| !path.exists()) {
         // Rules that are not there would silently forbid nothing.
-        let error = anyhow!("could not read the rules in {}", missing.display());
-        return Err(hinted(error, "policyPaths and adminPolicyPaths take .toml files, or folders of them"));
+        let error = anyhow!("could not read the policy rules in {}", missing.display());
+        return Err(hinted(error, "set policyPaths and adminPolicyPaths to .toml files or folders of them"));
     }
     let places = PolicyPlaces {
         extensions: Vec::new(),
@@ -71,8 +70,11 @@ pub(super) fn load_permissions(
     for named in options.policy.as_slice() {
         // Rules that the user names and that are not there would silently allow or forbid nothing.
         std::fs::metadata(named).map_err(|cause| {
-            let act = format!("could not read the rules in {}", named.display());
-            hinted(anyhow::Error::from(cause).context(act), "--policy takes .toml files, or folders of them")
+            let act = format!("could not read the policy rules in {}", named.display());
+            hinted(
+                anyhow::Error::from(cause).context(act),
+                "pass .toml files, or folders of them, to --policy",
+            )
         })?;
     }
     let mut loaded = load_policies(&places);
@@ -100,23 +102,20 @@ pub(super) fn load_permissions(
     let mode = match options.mode {
         Some(ApprovalMode::Yolo) if forbidden.is_some() => {
             let key = forbidden.unwrap_or_default();
-            let error = anyhow!("the mode yolo is switched off by {key}");
-            return Err(hinted(
-                error,
-                "leave out --yolo; --allowed-tools lets single tools run without asking",
-            ));
+            let error = anyhow!("yolo mode is disabled by {key}");
+            return Err(hinted(error, "drop --yolo; use --allowed-tools to run single tools without asking"));
         }
         Some(mode) => mode.in_folder(is_trusted).map_err(|error| {
             hinted(
                 error,
-                "`longhaul trust add` trusts the current folder; it shows first what that activates",
+                "run `longhaul trust add` to see what the current folder would activate and trust it",
             )
         })?,
         // A setting is a wish for all folders, and in this one it cannot be had.
         None => match settings.approval_mode().unwrap_or_default() {
             ApprovalMode::Yolo if forbidden.is_some() => {
                 let key = forbidden.as_deref().unwrap_or_default();
-                warnings.push(format!("general.defaultApprovalMode is yolo, which is switched off by {key}"));
+                warnings.push(format!("general.defaultApprovalMode is yolo, which is disabled by {key}"));
                 ApprovalMode::default()
             }
             mode => mode.in_folder(is_trusted).unwrap_or_default(),
@@ -134,7 +133,7 @@ pub(super) fn load_permissions(
     Ok((permissions, warnings))
 }
 
-/// The files here that grant rights: nobody but a person lets a model change them.
+/// Files here that grant rights: only a user can let a model change them.
 fn protected(settings: &Settings, home: &Home, context: &WorkspaceContext) -> ProtectedFiles {
     let folders: Vec<PathBuf> = context.places.folders.iter().map(|folder| folder.path.clone()).collect();
     let names: Vec<String> = context.settings.names.iter().map(ToString::to_string).collect();

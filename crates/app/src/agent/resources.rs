@@ -1,4 +1,4 @@
-//! Everything that the turns of a conversation are carried out with, as options, settings and files have it.
+//! Everything that a conversation's turns need, from options, settings and files.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::models::{ChosenModel, Models, SnapshotWriter};
 use crate::sessions::{OpenSession, new_id};
 use crate::settings::Settings;
 
-/// Everything that the turns of a conversation are carried out with.
+/// Everything that a conversation's turns need.
 pub struct AgentResources<'s> {
     options: AgentOptions,
     settings: &'s Settings,
@@ -41,7 +41,7 @@ pub struct AgentResources<'s> {
 
 impl<'s> AgentResources<'s> {
     /// Loads everything for a conversation with this model in the current folder, and the instructions of memory files.
-    /// `warn` hears what does not count; what the toolkit has to tell stays there.
+    /// `warn` receives what is ignored; notes of the toolkit stay there.
     pub fn load(
         options: AgentOptions,
         settings: &'s Settings,
@@ -99,7 +99,7 @@ impl<'s> AgentResources<'s> {
         Agent::on(opened.log, settings).with_memory(memory)
     }
 
-    /// Lets saved rules of a project count as they stand now, unless the user named others in their place.
+    /// Reloads a project's saved rules, unless the user named others instead.
     pub fn reload_saved_rules(&mut self, saved: PathBuf) {
         let permissions = &mut self.toolkit.permissions;
         permissions.saved.project = Some(saved);
@@ -126,14 +126,13 @@ impl<'s> AgentResources<'s> {
         }
     }
 
-    /// Makes another model that of the conversation, for a session that is about to be opened. `warn` hears what does not
-    /// count.
+    /// Switches to another model for a session about to be opened. `warn` receives what is ignored.
     pub fn take_model(&mut self, model: ChosenModel, warn: impl Fn(&str)) {
         self.snapshots = snapshots(&self.models, self.settings, &model, warn);
         self.model = model;
     }
 
-    /// Makes another model that of the conversation, which goes on. `warn` hears what does not count.
+    /// Switches the model in the middle of a conversation. `warn` receives what is ignored.
     pub fn switch_model(&mut self, agent: &mut Agent, model: ChosenModel, warn: impl Fn(&str)) {
         let settings = agent.settings_mut();
         settings.model = model.profile();
@@ -142,7 +141,7 @@ impl<'s> AgentResources<'s> {
         self.take_model(model, warn);
     }
 
-    /// Looks for skills again, under these settings, and lets the model know of them.
+    /// Reloads skills under these settings, and tells the model.
     pub fn reload_skills(&mut self, agent: &mut Agent, settings: &Settings) -> anyhow::Result<()> {
         self.toolkit.reload_skills(&self.options, settings, &self.home)?;
         self.system = self.toolkit.system_prompt()?.0;

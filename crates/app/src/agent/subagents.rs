@@ -32,7 +32,7 @@ pub fn load(settings: &Settings, home: &Home, cwd: &Path, is_trusted: bool) -> L
     loaded
 }
 
-/// To start one is free: each of its own calls is decided about when it comes.
+/// Rules by which starting a sub-agent needs no approval: each of its own calls is decided when it comes.
 pub(super) fn rules(subagents: &Subagents) -> impl Iterator<Item = Rule> {
     let rule = |name: &str| rule_from_setting(SettingVerdict::SubagentTool, name, "agents");
     subagents.iter().filter_map(move |definition| rule(definition.name.as_str()).ok())

@@ -1,7 +1,7 @@
-//! Lines on what sessions were about, and notes on how they went, written into their files.
+//! Writes summaries and notes of sessions into their files.
 //!
-//! A session is named by its first request. A model is asked for a better line only when the session itself ends, if the
-//! settings want that, and only one of the provider that led it; other sessions are never sent to anybody from here.
+//! A session is named after its first request. A model is asked for a better line only when the session itself ends, if the
+//! settings want that, and only a model of the provider that led it; other sessions are never sent anywhere from here.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::project::Project;
 use crate::settings::Settings;
 
-/// Has a model say what the session under way was about, when the settings want that.
+/// Asks a model for a summary of the current session, if the settings want one.
 pub struct SessionSummariser<'a> {
     settings: &'a Settings,
     /// The folder of the project.
@@ -25,7 +25,7 @@ pub struct SessionSummariser<'a> {
     asides: Mutex<SideCalls>,
 }
 
-/// Summary and notes that are written into a session when nobody has it open any more.
+/// Summary and notes, written into a session once it is closed.
 pub struct ClosingNotes {
     summary: Option<String>,
     notes: SessionNotes,
@@ -71,8 +71,8 @@ impl ClosingNotes {
     }
 }
 
-/// Writes notes on the latest session of a project but the one under way, if there are none on all of it yet; tells whether
-/// anything was written. No model is asked.
+/// Writes notes on the latest session of a project other than the current one, unless it has notes on all of it; returns
+/// whether anything was written. No model is asked.
 ///
 /// # Errors
 /// The session cannot be read or written.

@@ -1,4 +1,4 @@
-//! The system prompt as the environment wants it: switched off in parts, replaced, or written down to be looked at.
+//! The system prompt as the environment sets it: partly disabled, replaced, or written to a file.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,8 +13,8 @@ use crate::failure::hinted;
 const READ: &str = "GEMINI_SYSTEM_MD";
 const WRITE: &str = "GEMINI_WRITE_SYSTEM_MD";
 
-/// The system prompt with these options, as far as the environment leaves them open, and what the user should know. A folder
-/// that is not trusted has no say in it: there, only a file counts that is named from the root or the user's folder on.
+/// The system prompt with these options and the environment's changes, and a notice for the user. In an untrusted folder,
+/// only a file with an absolute path or below the user's folder is used.
 pub(crate) fn system_prompt(
     variable: impl Fn(&str) -> Option<String>,
     user_home: Option<&Path>,
@@ -26,9 +26,10 @@ pub(crate) fn system_prompt(
     let stated = variable(READ).unwrap_or_default();
     let is_folders = !(stated.trim().starts_with('~') || Path::new(stated.trim()).is_absolute());
     let named = file(READ);
-    let refused = named.as_ref().filter(|_| is_folders && !is_trusted).map(|file| {
-        format!("{READ} is set, but {} does not count: its folder is not trusted", file.display())
-    });
+    let refused = named
+        .as_ref()
+        .filter(|_| is_folders && !is_trusted)
+        .map(|file| format!("{READ} is set, but {} is ignored: its folder is not trusted", file.display()));
     let replacement = named.filter(|_| refused.is_none()).map(|file| read(&file)).transpose()?;
     let is_hidden = |section: &PromptSection| {
         let switch = variable(&format!("GEMINI_PROMPT_{}", section.as_str())).unwrap_or_default();
@@ -42,7 +43,7 @@ pub(crate) fn system_prompt(
     Ok((prompt, refused))
 }
 
-/// The file that a switch names: none if it is off, that of the workspace if it is on, else the path that it is.
+/// The file for a switch: none if it is off, the workspace's if it is on, else the path it holds.
 fn switched(value: &str, cwd: &Path, user_home: Option<&Path>) -> Option<PathBuf> {
     let value = value.trim();
     if value.is_empty() || is_off(value) {
@@ -72,7 +73,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let error = anyhow!("missing system prompt file '{name}'");
-            Err(hinted(error, format!("write that file, or unset {READ}")))
+            Err(hinted(error, format!("create that file, or unset {READ}")))
         }
         Err(error) => Err(error).context(format!("could not read the system prompt file {name}")),
     }
@@ -81,7 +82,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
 fn write(file: &Path, prompt: &str) -> anyhow::Result<()> {
     let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(file, prompt));
     written
-        .with_context(|| format!("could not write the system prompt to {}, as {WRITE} wants", file.display()))
+        .with_context(|| format!("could not write the system prompt to {}, set by {WRITE}", file.display()))
 }
 
 #[cfg(test)]

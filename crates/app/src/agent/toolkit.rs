@@ -52,8 +52,8 @@ pub struct Toolkit {
 }
 
 impl Toolkit {
-    /// Everything for a session in the current folder, and the instructions of memory files. Nothing is made but a note of
-    /// what the folder holds, where it is trusted.
+    /// Loads everything for a session in the current folder, and the instructions of memory files. Writes nothing but a
+    /// record of what a trusted folder holds.
     pub(crate) fn load(
         options: &AgentOptions,
         settings: &Settings,
@@ -86,7 +86,7 @@ impl Toolkit {
         let jobs = Jobs::new();
         let shell = tools::shell_settings(settings, attendance, variables);
         let tools = tools::load(settings, &folders, &context, &skills, &active_skills, &jobs, shell)
-            .context("could not get the tools ready")?;
+            .context("could not set up the tools")?;
         let names = names_of(&tools, manager.as_ref());
         warnings.extend(found.subagents.unknown_tools(&names));
         warnings.extend(context.notes);
@@ -111,7 +111,7 @@ impl Toolkit {
         Ok((toolkit, memory))
     }
 
-    /// Looks for skills again, under these settings; tells what the user should know about those that do not count.
+    /// Reloads skills under these settings; returns notices about those that are ignored.
     pub(crate) fn reload_skills(
         &mut self,
         options: &AgentOptions,
@@ -125,7 +125,7 @@ impl Toolkit {
         let jobs = &self.jobs;
         self.tools =
             tools::load(settings, &self.folders, &context, &skills, &self.active_skills, jobs, shell)
-                .context("could not get the tools ready")?;
+                .context("could not set up the tools")?;
         self.skills = skills;
         Ok(notices)
     }
@@ -140,7 +140,7 @@ impl Toolkit {
         HookPoints { hooks: &self.hooks, environment: &self.hook_environment }
     }
 
-    /// The parts of the prompt that tell of all this.
+    /// The options of the prompt that describe all this.
     fn prompt_options(&self) -> PromptOptions {
         PromptOptions {
             tools: names_of(&self.tools, self.manager.as_ref()),
@@ -151,7 +151,7 @@ impl Toolkit {
         }
     }
 
-    /// The system prompt for a model that works with all this, and what the user should know about it.
+    /// The system prompt for a model with this toolkit, and a notice for the user.
     pub(crate) fn system_prompt(&self) -> anyhow::Result<(String, Option<String>)> {
         let user_home = environment::of_process().user_home;
         let variable = |name: &str| std::env::var(name).ok();

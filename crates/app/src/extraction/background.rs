@@ -1,4 +1,4 @@
-//! Learns from past sessions while a person talks with the agent, where they want that. Nobody waits for it.
+//! Learns from past sessions while the user works, if the settings want that. Nothing waits for it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::settings::Settings;
 use crate::skills::places;
 use crate::workspace::WorkspaceContext;
 
-/// The first prompt comes before anything else.
+/// The delay before the first run: the first prompt comes first.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Two runs are so far apart, in milliseconds: half an hour.
+/// The time between two runs, in milliseconds: half an hour.
 const INTERVAL: i64 = 30 * 60 * 1000;
 
-/// Learns from the sessions of the current folder, if the settings want that, until it is done or `over`. Only sessions
-/// whose answers `is_own_model` says are of the same provider are read. `tell` hears what came of it, if anything did. What
-/// goes wrong is left for the next time.
+/// Learns from the sessions of the current folder, if the settings want that, until it is done or `over`. Reads only sessions
+/// whose answers all come from the same provider, by `is_own_model`. `tell` receives the news, if any. A failure is left for
+/// the next run.
 pub fn learn_in_background(
     settings: &Settings,
     home: &Home,
@@ -101,16 +101,16 @@ fn notice(news: &InboxNews) -> Option<String> {
         pieces.push(format!("{count} ({})", news.skills.join(", ")));
     }
     if !news.updates.is_empty() {
-        let count = plural(news.updates.len(), "change to a skill", "changes to skills");
+        let count = plural(news.updates.len(), "skill change", "skill changes");
         pieces.push(format!("{count} ({})", news.updates.join(", ")));
     }
     if !news.memory.is_empty() {
-        pieces.push("something to remember".to_string());
+        pieces.push("facts to remember".to_string());
     }
     let inboxes = match (news.skills.is_empty() && news.updates.is_empty(), news.memory.is_empty()) {
-        (true, _) => "`longhaul memory inbox` shows it.",
-        (false, true) => "`longhaul skills inbox` shows it.",
-        (false, false) => "`longhaul skills inbox` and `longhaul memory inbox` show it.",
+        (true, _) => "Review with `longhaul memory inbox`.",
+        (false, true) => "Review with `longhaul skills inbox`.",
+        (false, false) => "Review with `longhaul skills inbox` and `longhaul memory inbox`.",
     };
     Some(format!("Learned from past sessions: {}. {inboxes}", pieces.join(", ")))
 }
@@ -133,22 +133,22 @@ mod tests {
             &["a", "b"],
             &[],
             &[],
-            Some("Learned from past sessions: 2 new skills (a, b). `longhaul skills inbox` shows it."),
+            Some("Learned from past sessions: 2 new skills (a, b). Review with `longhaul skills inbox`."),
         );
         check(
             &["a"],
             &["c"],
             &["private/extraction.patch"],
             Some(
-                "Learned from past sessions: 1 new skill (a), 1 change to a skill (c), something to remember. \
-                 `longhaul skills inbox` and `longhaul memory inbox` show it.",
+                "Learned from past sessions: 1 new skill (a), 1 skill change (c), facts to remember. \
+                 Review with `longhaul skills inbox` and `longhaul memory inbox`.",
             ),
         );
         check(
             &[],
             &[],
             &["global/extraction.patch"],
-            Some("Learned from past sessions: something to remember. `longhaul memory inbox` shows it."),
+            Some("Learned from past sessions: facts to remember. Review with `longhaul memory inbox`."),
         );
     }
 }

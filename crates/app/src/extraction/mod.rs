@@ -1,8 +1,8 @@
-//! Learns from past sessions: chooses which to read, finds without a model what happens again and again, and lets a model, or
-//! else the findings alone, make skills and facts of it that wait for the user.
+//! Learns from past sessions: chooses which to read, finds recurring patterns without a model, and lets a model, or else the
+//! findings alone, propose skills and facts for the user to review.
 //!
-//! The order of writing is such that whoever is killed leaves whole things only: first the inbox, thing by thing, and last
-//! the state, which says what was read. Without that, the same sessions are offered again, and what waits already is known.
+//! The order of writes is such that a killed process leaves only whole things: first the inbox, item by item, and last the
+//! state, which records what was read. Without that, the same sessions are offered again, and pending items are known.
 
 mod background;
 mod digest;
@@ -37,34 +37,34 @@ use crate::clock::now;
 use crate::project::Project;
 use crate::sessions::new_id;
 
-/// One run writes no more drafts than a user will look at.
+/// The most drafts of one run: no more than a user will look at.
 const MOST_DRAFTS: usize = 2;
 
-/// Long work shows a sign of life so often.
+/// The time between two heartbeats.
 const BEAT: Duration = Duration::from_secs(60);
 
-/// From what is learned, and where it goes.
+/// The sources and the target of an extraction.
 pub struct Extraction<'a> {
-    /// The project, if anything was ever stored of it.
+    /// The project, if anything is stored for it.
     pub project: Option<&'a Project>,
-    /// Sessions that the user named, in place of those of the project.
+    /// Sessions that the user named, instead of the project's.
     pub files: &'a [PathBuf],
-    /// Which of the project's sessions are read.
+    /// The project's sessions to read.
     pub selection: SessionSelection,
     /// Proposals or a dry run.
     pub mode: ExtractionMode,
-    /// The skills that are there already.
+    /// The existing skills.
     pub skills: Skills,
-    /// The user's memory for everything.
+    /// The user's global memory.
     pub global_memory: PathBuf,
-    /// Tells whether a recorded model is one of the provider that learns. Where this is given, sessions that others had a
-    /// part in are left out: nothing of a conversation goes to another provider by itself.
+    /// Returns true if a recorded model belongs to the provider that learns. If given, sessions with answers from others are
+    /// left out: no conversation goes to another provider by default.
     pub is_own_model: Option<&'a (dyn Fn(&str) -> bool + Send + Sync)>,
-    /// Hears in a line what is being done.
+    /// Receives a line on the current work.
     pub progress: &'a (dyn Fn(String) + Send + Sync),
 }
 
-/// Which sessions are read.
+/// The sessions to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionSelection {
     /// Those that are long enough, idle, and new since they were last read; with old ones to compare.
@@ -73,12 +73,12 @@ pub enum SessionSelection {
     All,
 }
 
-/// The use of what is found.
+/// The use of the findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtractionMode {
-    /// It waits in the inbox.
+    /// They are put in the inbox.
     Propose,
-    /// It is only told.
+    /// They are only reported.
     DryRun,
 }
 
@@ -114,11 +114,11 @@ pub struct ExtractionReport {
     pub sessions: usize,
     /// Those that could not be read, with the reason.
     pub unread: Vec<String>,
-    /// Patterns that happen again and again.
+    /// Recurring patterns.
     pub found: Vec<SkillCandidate>,
-    /// Drafts made of them without a model, each with the name under which it waits.
+    /// Drafts made of them without a model, each with its inbox name.
     pub drafts: Vec<(String, SkillDraft)>,
-    /// The number of facts that are newly proposed.
+    /// The number of newly proposed facts.
     pub facts: usize,
     /// The news of the inbox.
     pub news: InboxNews,
@@ -138,7 +138,7 @@ pub struct ExtractorRun {
     pub read: Vec<String>,
 }
 
-/// Takes the right to extract from a project's sessions; nothing if somebody else is at work.
+/// Takes the extraction lock of a project; `None` if another process holds it.
 pub fn claim(project: &Project) -> Result<Option<ExtractionLock>, SkillError> {
     let host = process::host();
     let claimant = Claimant { process: std::process::id(), host: &host, look: &process::look };
@@ -146,7 +146,7 @@ pub fn claim(project: &Project) -> Result<Option<ExtractionLock>, SkillError> {
 }
 
 impl Extraction<'_> {
-    /// Chooses the sessions and reads them; nothing where none is new.
+    /// Chooses and reads the sessions; `None` if none is new.
     pub fn gather(
         &self,
         lock: &mut Option<ExtractionLock>,
@@ -183,7 +183,7 @@ impl Extraction<'_> {
                 let _ = lock.beat(now());
             }
         }
-        (self.progress)("comparing them".to_string());
+        (self.progress)("comparing sessions".to_string());
         let found = mine(&digests);
         Ok(Some(SessionMaterial { index, digests, read, unread, found, state, began }))
     }
@@ -233,7 +233,7 @@ impl Extraction<'_> {
         lock: &mut Option<ExtractionLock>,
         cancel: &CancellationToken,
     ) -> anyhow::Result<ExtractionReport> {
-        let project = self.project.context("there is no project to learn for")?;
+        let project = self.project.context("no project to learn for")?;
         let inbox = Inbox::of(&project.home);
         let before = inbox.snapshot();
         let name = profile.recorded_as.clone();
@@ -279,7 +279,7 @@ impl Extraction<'_> {
         })
     }
 
-    /// Notes what was read, so that it is not read again. Sessions that the user named are no part of that.
+    /// Records what was read, so that it is not read again. Sessions that the user named are not recorded.
     fn note(
         &self,
         material: &SessionMaterial,
@@ -324,7 +324,7 @@ impl Extraction<'_> {
         })
     }
 
-    /// Returns true if a session says of every answer which model gave it, and each is one's own.
+    /// Returns true if a session names the model of every answer, and each is from the own provider.
     fn is_own_session(&self, path: &Path, is_own: &dyn Fn(&str) -> bool, cancel: &CancellationToken) -> bool {
         let (mut answers, mut own) = (0_usize, 0_usize);
         let read = read_messages(path, self.links(), cancel, &mut |message| {
@@ -351,7 +351,7 @@ impl Extraction<'_> {
     }
 }
 
-/// Waits for some work, and shows signs of life meanwhile.
+/// Awaits some work, with heartbeats meanwhile.
 async fn beating<T>(lock: &mut Option<ExtractionLock>, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {
@@ -403,8 +403,7 @@ fn new_ones(index: &[Indexed]) -> Vec<PastSession> {
     index.iter().filter(|indexed| indexed.is_new).map(|indexed| indexed.session.clone()).collect()
 }
 
-/// The index of what could be read, no longer than a model should read, in which sessions that the user named are
-/// described, too.
+/// The index of what could be read, no longer than a model should read; sessions that the user named are described, too.
 fn described(material: &SessionMaterial) -> Vec<Indexed> {
     let readable = material.index.iter().filter_map(|indexed| {
         let digest = material.digests.iter().find(|digest| digest.id == indexed.session.id)?;

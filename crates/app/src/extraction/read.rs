@@ -1,4 +1,4 @@
-//! Reads recorded sessions of any known format, message by message, until somebody has enough.
+//! Reads recorded sessions of any supported format, message by message, until cancelled.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,7 +16,7 @@ use crate::sessions::SeenParts;
 pub(super) enum Links {
     /// The user named it.
     Followed,
-    /// It was found among the sessions of a project, where there are none.
+    /// It was found among a project's sessions, which are never links.
     Refused,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn read_messages(
 fn open(path: &Path, links: Links) -> io::Result<File> {
     let named = path.symlink_metadata()?;
     if links == Links::Refused && !named.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let file = File::open(path)?;
     // Whatever took its place meanwhile is not what was found.
@@ -52,13 +52,13 @@ fn open(path: &Path, links: Links) -> io::Result<File> {
 
         let opened = file.metadata()?;
         if (opened.dev(), opened.ino()) != (named.dev(), named.ino()) {
-            return Err(io::Error::other("it is another file than before"));
+            return Err(io::Error::other("the file was replaced while it was opened"));
         }
     }
     Ok(file)
 }
 
-/// A file that ends early when somebody has enough.
+/// A file that ends early when cancelled.
 struct Watched<'a> {
     file: File,
     cancel: &'a CancellationToken,
@@ -67,7 +67,7 @@ struct Watched<'a> {
 impl Read for Watched<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
-            return Err(io::Error::other("reading was stopped"));
+            return Err(io::Error::other("reading was cancelled"));
         }
         self.file.read(buffer)
     }

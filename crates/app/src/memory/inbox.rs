@@ -41,28 +41,28 @@ impl MemoryInbox {
         Ok(self.inbox.patches(kind, &self.targets(kind)?))
     }
 
-    /// Applies what waits of this kind.
+    /// Applies the pending changes of this kind.
     pub fn accept(&self, kind: MemoryKind) -> anyhow::Result<AppliedPatches> {
         self.inbox.accept_patches(kind, &self.targets(kind)?, now()).map_err(failure)
     }
 
-    /// Removes what waits of this kind; tells how many patches that were.
+    /// Dismisses the pending changes of this kind; returns the number of patches.
     pub fn dismiss(&self, kind: MemoryKind) -> anyhow::Result<usize> {
         self.inbox.dismiss_patches(kind, &self.targets(kind)?, now()).map_err(failure)
     }
 
-    /// Puts patches right whose lines were edited.
+    /// Corrects the line counts of edited patches.
     pub fn recount(&self, files: &[PathBuf]) -> anyhow::Result<()> {
         files.iter().try_for_each(|file| self.inbox.recount(file)).map_err(failure)
     }
 
-    /// Takes the last acceptance back.
+    /// Undoes the last acceptance.
     pub fn undo(&self) -> anyhow::Result<TakenBack> {
         self.inbox.undo_patches().map_err(failure)
     }
 }
 
-/// The change that a patch makes, as a diff of what is there now; where it does not fit, the patch as it is written.
+/// The change that a patch makes, as a diff against the current files; if it does not fit, the patch itself.
 pub fn diff_of(patch: &WaitingPatch) -> String {
     match &patch.plan {
         Ok(plan) => plan.iter().map(longhaul_skills::PlannedWrite::diff).collect(),
@@ -73,7 +73,9 @@ pub fn diff_of(patch: &WaitingPatch) -> String {
 /// A failure with what to do about it.
 pub fn failure(error: SkillError) -> anyhow::Error {
     match error {
-        SkillError::NotUndone { .. } => hinted(error, "`longhaul memory list` says where the files are"),
+        SkillError::NotUndone { .. } => {
+            hinted(error, "run `longhaul memory list` to see where the files are")
+        }
         error => error.into(),
     }
 }

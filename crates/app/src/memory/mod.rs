@@ -1,4 +1,4 @@
-//! Memory beyond its files: facts that a user adds, and changes that wait for them.
+//! Memory beyond its files: facts that a user adds, and proposed changes.
 
 mod inbox;
 mod placing;

@@ -14,7 +14,7 @@ use crate::failure::hinted;
 /// The scope of a folder that the user names, if facts may be saved there.
 pub fn folder(named: &Path, places: &Places) -> anyhow::Result<FactScope> {
     let refused = |reason: &str, hint: &str| {
-        hinted(anyhow!("nothing can be saved in {}: {reason}", named.display()), hint.to_string())
+        hinted(anyhow!("cannot save to {}: {reason}", named.display()), hint.to_string())
     };
     let workspace = places.workspace().map(|workspace| workspace.path.clone()).unwrap_or_default();
     let folder = workspace
@@ -22,17 +22,17 @@ pub fn folder(named: &Path, places: &Places) -> anyhow::Result<FactScope> {
         .canonicalize()
         .ok()
         .filter(|folder| folder.is_dir())
-        .ok_or_else(|| refused("there is no such folder", "name a folder of the workspace"))?;
+        .ok_or_else(|| refused("no such folder", "choose a folder in the workspace"))?;
     let holds = |root: &PathBuf| root.canonicalize().is_ok_and(|root| folder.starts_with(root));
     let mut around = places.folders.iter().filter(|known| holds(&known.path)).peekable();
     if around.peek().is_none() {
-        return Err(refused("it is outside of the workspace", "name a folder of the workspace"));
+        return Err(refused("it is outside the workspace", "choose a folder in the workspace"));
     }
     if !around.any(|known| known.is_trusted) {
-        return Err(refused("the workspace is not trusted", "`longhaul trust add` trusts it"));
+        return Err(refused("the workspace is not trusted", "run `longhaul trust add` to trust it"));
     }
     if folder.components().any(|part| part.as_os_str() == ".git") {
-        return Err(refused("it is Git's own", "name a folder of the workspace"));
+        return Err(refused("it belongs to Git", "choose a folder in the workspace"));
     }
     Ok(FactScope::Folder(folder))
 }
@@ -78,8 +78,8 @@ mod tests {
         check(".", true, Ok("work"));
         check("docs", true, Ok("work/docs"));
         check("docs", false, Err("not trusted"));
-        check("../outside", true, Err("outside of the workspace"));
-        check(".git", true, Err("Git's own"));
+        check("../outside", true, Err("outside the workspace"));
+        check(".git", true, Err("belongs to Git"));
         check("none", true, Err("no such folder"));
     }
 }

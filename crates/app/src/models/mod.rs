@@ -1,4 +1,4 @@
-//! The models that can be talked to: what settings and environment say of providers, and the one that a name means.
+//! The available models: providers from settings and environment, and the model that a name refers to.
 
 mod providers;
 mod snapshots;
@@ -33,11 +33,11 @@ pub struct ChosenModel {
     pub http: HttpModel,
     /// Its name, as its provider knows it.
     pub name: String,
-    /// The name by which it is found again.
+    /// The name that finds it again.
     pub full_name: String,
     /// Its context window.
     pub window: TokenCount,
-    /// True if that is assumed, because nobody knows or states it.
+    /// True if that is assumed, because it is neither known nor set.
     pub is_window_assumed: bool,
     /// The part of it that must be left for the answer.
     pub(crate) output_reserve: Option<TokenCount>,
@@ -81,7 +81,7 @@ impl Counter for ChosenModel {
             ..Request::default()
         };
         Box::pin(async move {
-            let reason = "this provider has no way to count".to_string();
+            let reason = "this provider cannot count tokens".to_string();
             self.http.count(request).await?.ok_or(ModelError::Refused { reason })
         })
     }
@@ -95,12 +95,12 @@ pub struct Models<'s> {
     tell: WaitListener,
 }
 
-/// Hears why nothing happens for a while.
+/// Receives the reason for a wait.
 pub type WaitListener = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl<'s> Models<'s> {
-    /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count, `tell` why
-    /// nothing happens for a while.
+    /// The models that settings and environment offer. Nothing is connected yet. `warn` receives what is ignored, `tell` the
+    /// reason for a wait.
     pub fn load(
         settings: &'s Settings,
         ca_file: Option<&Path>,
@@ -109,12 +109,11 @@ impl<'s> Models<'s> {
     ) -> anyhow::Result<Self> {
         let providers = load_providers(settings, warn)?;
         let proxies = Proxies::from_variables(|name| settings.variable(name)).map_err(|reason| {
-            hinted(anyhow!("the proxy cannot be used: {reason}"), "correct or unset that variable")
+            hinted(anyhow!("cannot use the proxy: {reason}"), "correct or unset that variable")
         })?;
-        let certificates =
-            ca_file.map_or(Ok(Certificates::default()), Certificates::read).map_err(|error| {
-                hinted(error, "name a readable file of certificates in PEM form with --ca-file")
-            })?;
+        let certificates = ca_file
+            .map_or(Ok(Certificates::default()), Certificates::read)
+            .map_err(|error| hinted(error, "pass a readable PEM file of certificates to --ca-file"))?;
         let client = HttpClient::new(Network { proxies, certificates, ..Network::default() });
         Ok(Self { providers, client, settings, tell })
     }
@@ -156,7 +155,7 @@ impl<'s> Models<'s> {
         names.filter(|name| self.choose(name).is_ok()).map(str::to_string).collect()
     }
 
-    /// The model to talk to: what was asked for, else that of the session, else that of the settings, else Gemini's.
+    /// The model to talk to: the requested one, else the session's, else that of the settings, else Gemini's.
     pub fn choose_for_talk(&self, asked: Option<&str>, session: Option<&str>) -> anyhow::Result<ChosenModel> {
         const USUAL: &str = "auto";
         let named = asked.or(session).or(self.settings.model());
@@ -164,35 +163,34 @@ impl<'s> Models<'s> {
         if let (None, Err(error @ ModelError::NoKey { .. })) = (named, &chosen)
             && let Some(other) = self.providers.one_with_key()
         {
-            let hint = format!("name a model of {other} with -m, or {}", error.hint());
-            return Err(hinted(anyhow!(error.clone()).context("no model is named"), hint));
+            let hint = format!("pass a model of {other} with -m, or {}", error.hint());
+            return Err(hinted(anyhow!(error.clone()).context("no model is set"), hint));
         }
         chosen.map_err(|error| match asked {
             Some(_) => explained(error),
             // Whoever named no model may not know which one this is.
             None => {
-                let hint = format!("{}, or name another model with -m", error.hint().trim_end_matches('?'));
+                let hint = format!("{}, or pass another model with -m", error.hint().trim_end_matches('?'));
                 hinted(error, hint)
             }
         })
     }
 }
 
-/// The error, with what to do where nobody is known to have the model.
+/// The error, with a hint if no provider has the model.
 pub fn explained(error: ModelError) -> anyhow::Error {
     let ModelError::UnknownModel { nearest, .. } = &error else { return error.into() };
-    const OWN: &str =
-        "a server of your own is named by OPENAI_BASE_URL, or by longhaul.providers in settings.json";
+    const OWN: &str = "to use your own server, set OPENAI_BASE_URL, or longhaul.providers in settings.json";
     let hint = if nearest.is_empty() { OWN.to_string() } else { format!("{} {OWN}", error.hint()) };
     hinted(error, hint)
 }
 
-/// Nobody should wonder why nothing happens.
+/// The reason for a wait, so that nobody wonders why nothing happens.
 fn in_words(Waiting { error, wait }: &Waiting<'_>) -> String {
-    format!("{error}; trying again in {:.0} s", wait.as_secs_f64())
+    format!("{error}; retrying in {:.0} s", wait.as_secs_f64())
 }
 
-/// The providers. Those that an untrusted folder names do not count: keys would be sent wherever it says.
+/// The providers. Those of an untrusted folder are ignored: keys would be sent wherever it says.
 fn load_providers(settings: &Settings, warn: impl Fn(&str)) -> anyhow::Result<Providers> {
     let environment = environment::of_process();
     let mut stated = settings.providers();
@@ -203,7 +201,7 @@ fn load_providers(settings: &Settings, warn: impl Fn(&str)) -> anyhow::Result<Pr
         let rules = TrustedFolders::at(home.trusted_folders());
         let is_users = stated == users.providers();
         if !is_users && !rules.decide(&query.in_environment(&environment))?.is_trusted() {
-            warn("the providers in this folder's settings do not count, as it is not trusted");
+            warn("the providers in this folder's settings are ignored: the folder is not trusted");
             stated = users.providers();
         }
     }

@@ -1,4 +1,4 @@
-//! The providers that settings and environment name.
+//! The providers in settings and environment.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::settings::{ConfiguredModel, ConfiguredProvider};
 #[derive(Clone, Debug)]
 pub struct Providers {
     all: Vec<ProviderSettings>,
-    /// The provider that offers the models nobody knows.
+    /// The provider for models that none claims.
     fallback: Option<String>,
 }
 
 impl Providers {
-    /// The three vendors and what the user states beside them. A variable wins over the settings.
+    /// The three vendors and the providers in the settings. A variable overrides the settings.
     pub(super) fn new(
         stated: &[ConfiguredProvider],
         limits: AnswerLimits,
@@ -55,10 +55,7 @@ impl Providers {
         {
             let Some(endpoint) = endpoint_of(own, None)? else {
                 let error = anyhow!("longhaul.providers.{} has no endpoint", own.name);
-                return Err(hinted(
-                    error,
-                    "say where it is, such as \"endpoint\": \"http://localhost:11434/v1\"",
-                ));
+                return Err(hinted(error, "set it, such as \"endpoint\": \"http://localhost:11434/v1\""));
             };
             // The key of another vendor is none of its business.
             let usual =
@@ -132,22 +129,22 @@ fn endpoint_of(
         || stated.endpoint.as_ref().map(|(address, place)| (address.clone(), place.to_string()));
     let Some((address, place)) = variable.or_else(in_settings) else { return Ok(None) };
     let endpoint = Endpoint::parse(&address).map_err(|error| {
-        hinted(anyhow!(error).context(format!("the endpoint in {place} cannot be used")), "correct it there")
+        hinted(anyhow!(error).context(format!("invalid endpoint in {place}")), "correct it there")
     })?;
     Ok(Some(endpoint))
 }
 
-/// The variable that the user states. What can be no name of one may be the key itself, so it is not repeated.
+/// The variable that the user names. An invalid name may be the key itself, so it is not repeated.
 fn key_variable(stated: &ConfiguredProvider) -> anyhow::Result<Option<String>> {
     let Some(name) = &stated.key_variable else { return Ok(None) };
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && longhaul_redact::has_secret(name).is_none();
     if !is_name || name.is_empty() {
-        let error = anyhow!("longhaul.providers.{}.keyVariable names no variable", stated.name);
+        let error = anyhow!("longhaul.providers.{}.keyVariable is not a variable name", stated.name);
         return Err(hinted(
             error,
-            "name the environment variable that holds the key; a key itself is never read from settings",
+            "name the environment variable that holds the key; keys are never read from settings",
         ));
     }
     Ok(Some(name.clone()))
@@ -295,7 +292,7 @@ mod tests {
                 "{:#}",
                 Providers::new(&[stated], AnswerLimits::default(), |_| None).expect_err(name)
             );
-            assert!(error.contains(&format!("{provider}.keyVariable names no variable")), "{error}");
+            assert!(error.contains(&format!("{provider}.keyVariable is not a variable name")), "{error}");
             assert!(!error.contains("secret") && !error.contains("AIza"), "{error}");
         }
     }

@@ -10,8 +10,8 @@ use longhaul_wire::WireFormat;
 
 use super::{ChosenModel, Models, explained};
 
-/// The model for snapshots: what was asked for, else that of the settings, else the one of the conversation; Gemini's
-/// models have others that compress for them.
+/// The model for snapshots: the requested one, else that of the settings, else the conversation's; Gemini's models have
+/// others that compress for them.
 pub fn compaction_model(
     models: &Models<'_>,
     asked: Option<&str>,

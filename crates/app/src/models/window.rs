@@ -1,4 +1,4 @@
-//! The context window that counts for a session.
+//! The context window of a session.
 
 use longhaul_conversation::{TokenCount, WindowSource, context_window};
 use longhaul_formats::SessionInfo;
@@ -15,7 +15,7 @@ pub struct ContextWindow {
 }
 
 impl ContextWindow {
-    /// Finds the window that the flag states, else the settings, else the session, else the table of models.
+    /// Finds the window: from the flag, else the settings, else the session, else the table of models.
     pub fn find(flag: Option<TokenCount>, settings: &Settings, info: &SessionInfo) -> Self {
         let configured = || settings.window(info.model()?);
         let stated = flag.or_else(configured).or(info.window);
@@ -23,12 +23,12 @@ impl ContextWindow {
         Self { size, source }
     }
 
-    /// Whose window it is, as the end of a sentence.
+    /// The model or assumption behind the size, to be put after it.
     pub fn whose(&self, info: &SessionInfo) -> String {
         match (self.source, info.model()) {
             (WindowSource::Stated, _) => String::new(),
-            (WindowSource::Table, Some(model)) => format!(" of {model}"),
-            (_, Some(model)) => format!(", assumed: {model} is unknown"),
+            (WindowSource::Table, Some(model)) => format!(" ({model})"),
+            (_, Some(model)) => format!(", assumed for {model}"),
             (_, None) => ", assumed: no model is named".into(),
         }
     }

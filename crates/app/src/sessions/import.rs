@@ -1,4 +1,4 @@
-//! Makes a session of this project from a recorded session of any format.
+//! Imports a recorded session of any format into this project.
 
 use std::path::Path;
 
@@ -14,17 +14,17 @@ use crate::clock::now;
 use crate::failure::hinted;
 use crate::project::Project;
 
-/// Reads a session in which something was said, of any format.
+/// Reads a session of any format; an error if it has no messages.
 pub fn read(file: &Path, watch: ProgressReader<'_>) -> anyhow::Result<Session> {
     let session = load(file, watch)?;
     if session.transcript.messages().is_empty() {
         let name = display_name(file);
-        return Err(hinted(anyhow!("{name} has no messages"), "name a session in which something was said"));
+        return Err(hinted(anyhow!("{name} has no messages"), "pass a session with messages"));
     }
     Ok(session)
 }
 
-/// Makes a session of this project from one of any format: its log, open to go on with, and its id here.
+/// Imports a session of any format: returns its log, open to be continued, and its id here.
 pub fn bring_in(project: &Project, session: &Session) -> Result<(Log, String), LogError> {
     let (mut log, id) = begin(project, session)?;
     let imported = fill(&mut log, session).and_then(|()| import_side_chains(project, &id, session));

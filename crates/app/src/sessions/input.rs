@@ -1,4 +1,4 @@
-//! Opens what the user named: a file or standard input.
+//! Opens a file or standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -35,12 +35,12 @@ pub fn open(path: &Path) -> anyhow::Result<Input> {
             Ok(file) => file,
             Err(error) if path.is_symlink() && !is_forbidden(&error) => {
                 let error = anyhow!(error).context(format!("could not follow the link {name}"));
-                return Err(hinted(error, "it leads to itself or to nothing; name the file that is meant"));
+                return Err(hinted(error, "it points to itself or to nothing; pass the file itself"));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(hinted(
-                    anyhow!("there is no file {name}"),
-                    "check the path; - reads standard input",
+                    anyhow!("no such file: {name}"),
+                    "check the path, or use - for standard input",
                 ));
             }
             Err(error) => return Err(error).with_context(failed),
@@ -58,7 +58,7 @@ fn is_forbidden(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied
 }
 
-/// Names a session in the folder, if there is one.
+/// Suggests a session in the folder, if there is one.
 fn folder_hint(folder: &Path) -> String {
     let sessions = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut sessions: Vec<_> = sessions
@@ -66,8 +66,8 @@ fn folder_hint(folder: &Path) -> String {
         .collect();
     sessions.sort();
     match sessions.first() {
-        Some(first) => format!("name a file in it, such as {}", first.display()),
-        None => "name a session file".into(),
+        Some(first) => format!("pass a file in it, such as {}", first.display()),
+        None => "pass a session file".into(),
     }
 }
 
@@ -84,7 +84,7 @@ impl Input {
     }
 }
 
-/// Puts a reader around an input, so that a front end can show how far it was read.
+/// Wraps an input so that a front end can show progress.
 pub type ProgressReader<'w> = &'w dyn Fn(Input) -> Box<dyn Read>;
 
 /// Reads an input without showing anything.

@@ -1,4 +1,4 @@
-//! Begins the session that a conversation is recorded in, or goes on with another.
+//! Starts the session that a conversation is recorded in, or resumes one.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::failure::hinted;
 use crate::project::{Project, log_failure, session_file};
 use crate::{environment, strays};
 
-/// A session that can go on.
+/// A session open for recording.
 pub struct OpenSession {
     /// The project it belongs to.
     pub project: Project,
@@ -29,17 +29,17 @@ pub struct OpenSession {
     pub warnings: Vec<String>,
 }
 
-/// A session to go on with. Nothing was changed yet.
+/// A session to resume. Nothing is changed yet.
 pub enum FoundSession {
-    /// One of Longhaul's or Gemini CLI's, which goes on in its place.
+    /// A session of Longhaul or Gemini CLI, continued in place.
     Ours(Box<Log>),
-    /// One of those that stays as it is while a copy goes on, with its file.
+    /// The same, left unchanged and continued in a copy, with its file.
     Forked(PathBuf, Box<Session>),
-    /// Any other, which goes on as a copy of our own.
+    /// Any other, continued in a copy of our own.
     Theirs(Box<Session>),
 }
 
-/// Begins a session. Where it cannot be recorded, there is none.
+/// Starts a session; an error if it cannot be recorded.
 pub fn begin() -> anyhow::Result<OpenSession> {
     let (project, notes) = Project::find_or_begin()?;
     let new = new_session(&project);
@@ -48,8 +48,7 @@ pub fn begin() -> anyhow::Result<OpenSession> {
     Ok(OpenSession::of(project, log, new.id, notes, None))
 }
 
-/// Finds the session that the user means. One that is to be forked may be written by another program just now.
-/// `watch` follows how far a file was read.
+/// Finds a session. One to be forked may be in use by another program. `watch` follows the reading of a file.
 pub fn find(given: &Path, is_forked: bool, watch: ProgressReader<'_>) -> anyhow::Result<FoundSession> {
     let path = session_file(given)?;
     // A missing file is named before anything could be made in its place.
@@ -62,12 +61,13 @@ pub fn find(given: &Path, is_forked: bool, watch: ProgressReader<'_>) -> anyhow:
     match Log::open_existing(&path) {
         Err(LogError::OtherFormat { .. }) => Ok(FoundSession::Theirs(Box::new(import::read(&path, watch)?))),
         Err(error @ LogError::InUse { .. }) => {
-            let hint = "--fork goes on in a copy of it; or end the program that writes it, then try again";
+            let hint =
+                "pass --fork to continue in a copy; or end the program that is writing it, then try again";
             Err(hinted(error, hint))
         }
         Err(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
-            let hint = "a session is only continued where it can be recorded: free some space, make its folder writable, or \
-                        continue in a copy with --fork";
+            let hint = "a session can only continue where it can be recorded: free some disk space, make its folder \
+                        writable, or pass --fork to continue in a copy";
             Err(hinted(error, hint))
         }
         opened => Ok(FoundSession::Ours(Box::new(opened.map_err(log_failure)?))),
@@ -94,7 +94,7 @@ impl FoundSession {
         messages.iter().rev().filter_map(|message| message.model.as_ref()).find(is_name).cloned()
     }
 
-    /// Goes on with it.
+    /// Resumes it.
     pub fn open(self) -> anyhow::Result<OpenSession> {
         let (project, notes) = Project::find_or_begin()?;
         let chats = project.home.chats();
@@ -123,29 +123,29 @@ impl FoundSession {
 }
 
 impl OpenSession {
-    /// A session with what is worth telling, and how to go on with a copy.
+    /// A session with its notes, and how to resume a copy.
     fn of(project: Project, log: Log, id: String, notes: Vec<String>, copied: Option<&str>) -> Self {
-        let copied = copied.map(|copied| format!("{copied}; go on with --resume {id}"));
+        let copied = copied.map(|copied| format!("{copied}; continue with --resume {id}"));
         let warnings = end_what_was_cut_off(&project);
         Self { project, log, id, notes: notes.into_iter().chain(copied).collect(), warnings }
     }
 }
 
-/// Cleans up behind processes that were killed; tells what could not be.
+/// Cleans up after killed processes; returns warnings about what is left.
 fn end_what_was_cut_off(project: &Project) -> Vec<String> {
     if let Ok(home) = Home::resolve(&environment::of_process()) {
         strays::remove(&home, Some(&project.home), &project.folder);
     }
     let resumed = Inbox::of(&project.home).resume();
-    let told = |error| format!("a change from the inbox was cut off and cannot be ended: {error}");
+    let told = |error| format!("a change from the inbox was interrupted and cannot be finished: {error}");
     resumed.err().map(told).into_iter().collect()
 }
 
-/// The error for a session that could not be begun.
+/// The error for a session that could not be started.
 fn not_begun(error: LogError) -> anyhow::Error {
     match error {
         LogError::Io { .. } | LogError::Workspace(_) => {
-            let hint = "nothing is sent that cannot be recorded: free some space, make the folder writable, or set \
+            let hint = "nothing is sent that cannot be recorded: free some disk space, make the folder writable, or set \
                         LONGHAUL_HOME to one that is";
             hinted(error, hint)
         }

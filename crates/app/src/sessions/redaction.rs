@@ -1,4 +1,4 @@
-//! Takes secrets out of a session as it is read, before anything is derived from it, and counts what was where.
+//! Redacts secrets from a session as it is read, before anything is derived from it, and counts them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,22 +7,22 @@ use longhaul_formats::Session;
 use longhaul_redact::{MARK, SecretFinding, SecretKind, find_secrets, has_secret, redact};
 use serde_json::{Map, Value};
 
-/// Names of fields that vendors seal: a changed character would make them worthless.
+/// Field names that vendors seal: a changed character would make the value worthless.
 const SEALED: &[&str] = &["signature", "thoughtSignature", "thought_signature", "encrypted_content"];
 
-/// No secret that only its name gives away is longer.
+/// The longest secret that only its name reveals.
 const LONGEST_NAMED: usize = 512;
 
-/// Secrets taken out of a session so far: how many of which kind, and where. The secrets themselves are not kept.
+/// Redacted secrets so far: counts by kind and place. The secrets themselves are not kept.
 #[derive(Debug, Default)]
 pub struct Redaction {
-    /// In the order in which they were met.
+    /// In the order found.
     places: Vec<Place>,
     /// The index of each message's place.
     known: HashMap<MessageId, usize>,
 }
 
-/// A message, or another piece of a session, with what was found in it.
+/// A message, or another piece of a session, with its findings.
 #[derive(Debug)]
 struct Place {
     name: String,
@@ -32,7 +32,7 @@ struct Place {
 type Counts = BTreeMap<SecretKind, usize>;
 
 impl Redaction {
-    /// Takes the secrets out of a change, before it is carried out.
+    /// Redacts a change before it is applied.
     pub fn change(&mut self, change: &mut Change) {
         match change {
             Change::Put(message) | Change::PutAfter { message, .. } => self.message(message),
@@ -46,7 +46,7 @@ impl Redaction {
         }
     }
 
-    /// Takes the secrets out of what stands beside the changes: instruction, tools, title, sub-agents, warnings.
+    /// Redacts everything besides the changes: instruction, tools, title, sub-agents, warnings.
     pub fn surroundings(&mut self, session: &mut Session) {
         let Session { info, transcript, side_chains, warnings } = session;
         let named = [
@@ -82,7 +82,7 @@ impl Redaction {
         self.note("warnings", reasons);
     }
 
-    /// Takes the secrets out of a whole session.
+    /// Redacts a whole session.
     pub fn session(&mut self, session: &mut Session) {
         let mut messages = session.transcript.messages().to_vec();
         messages.iter_mut().for_each(|message| self.message(message));
@@ -90,7 +90,7 @@ impl Redaction {
         self.surroundings(session);
     }
 
-    /// The number of secrets that were taken out.
+    /// The number of redacted secrets.
     pub fn count(&self) -> usize {
         self.places.iter().flat_map(|place| place.found.values()).sum()
     }
@@ -122,7 +122,7 @@ impl Redaction {
         }
     }
 
-    /// The kinds by name, each with how often it was found and where.
+    /// The kinds by name, each with its count and places.
     pub fn kinds(&self) -> BTreeMap<&'static str, (usize, Vec<&str>)> {
         let mut kinds: BTreeMap<&'static str, (usize, Vec<&str>)> = BTreeMap::new();
         for place in &self.places {
@@ -235,13 +235,13 @@ fn in_fields(fields: &mut Map<String, Value>) -> Counts {
     found
 }
 
-/// Returns true if this is something that a vendor sealed: one long word of base64 under a name for such.
+/// Returns true if a vendor sealed this: one long base64 word under a known name.
 fn is_sealed(key: &str, text: &str) -> bool {
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
     SEALED.contains(&key) && text.len() >= 64 && text.bytes().all(is_base64)
 }
 
-/// Finds what only its name shows to be a secret: `{"password": …}`.
+/// Finds secrets that only their name reveals: `{"password": …}`.
 fn in_named(name: &str, text: &mut String) -> Counts {
     if text.is_empty() || text.len() > LONGEST_NAMED || text.contains(['"', '\\', '\n', '\r']) {
         return Counts::new();

@@ -1,13 +1,13 @@
-//! Tells what is new in the changes of a session.
+//! Finds what is new in the changes of a session.
 
 use std::borrow::Cow;
 
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Part, Role, Sequence, Timestamp};
 
-/// Remembers which parts of a session were told already, and none of their content.
+/// Remembers which parts of a session were seen, and none of their content.
 ///
-/// Formats repeat themselves: a message that grows may be written again whole, and what stands after a compaction is told
-/// a second time. Whoever follows all that ever happened wants each part once. What was taken back stays told.
+/// Formats repeat themselves: a growing message may be written again as a whole, and the messages after a compaction are
+/// written twice. Whoever follows the whole history wants each part once. What was undone stays seen.
 #[derive(Debug, Default)]
 pub struct SeenParts(Sequence<Head>);
 

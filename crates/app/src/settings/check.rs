@@ -12,8 +12,7 @@ use super::lookup::{Known, first_below, look_up, near_sibling, nearest};
 use super::problem::{FileLine, SettingsFault, SettingsWarning, UnsupportedKey, WarningKind, WrongValue};
 use super::unread::Treatment;
 
-/// Checks every key and value of a file. What is odd is returned, and what is not honoured; the first wrong value is an
-/// error.
+/// Checks every key and value of a file. Returns warnings and unsupported keys; the first invalid value is an error.
 pub(super) fn check_document(
     file: &Arc<Path>,
     root: &Node,
@@ -23,7 +22,7 @@ pub(super) fn check_document(
     Ok((check.warnings, check.unsupported))
 }
 
-/// Checks a single value against what its key takes.
+/// Checks a value against the kind of its key.
 pub(super) fn check_value(kind: ValueKind, steps: &[&str], node: &Node) -> Result<(), SettingsFault> {
     match (kind, &node.content) {
         // Whoever writes null wants the default.
@@ -38,12 +37,12 @@ pub(super) fn check_value(kind: ValueKind, steps: &[&str], node: &Node) -> Resul
     }
 }
 
-/// Checks every value of an object that has one kind of value under any name.
+/// Checks every value of an object whose values share a kind.
 fn check_each(kind: ValueKind, steps: &[&str], entries: &[(String, Node)]) -> Result<(), SettingsFault> {
     entries.iter().try_for_each(|(name, child)| check_value(kind, &[steps, &[name]].concat(), child))
 }
 
-/// After this many warnings about a file it is something else altogether, and nobody looks for what was meant.
+/// The most warnings about a file: beyond that it is something else altogether, and suggestions are pointless.
 const MOST_SUGGESTIONS: usize = 100;
 
 struct Check<'a> {
@@ -103,7 +102,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Notes a key that is not read, where that makes a difference.
+    /// Records an unread key, if it makes a difference.
     fn pass_over(&mut self, steps: &[&str], node: &Node, treatment: Treatment) {
         let value = node.to_value();
         let restricts = match treatment {
@@ -123,7 +122,7 @@ impl Check<'_> {
     }
 }
 
-/// The warning about a key that nobody knows.
+/// The warning about an unknown key.
 fn unknown(steps: &[&str]) -> WarningKind {
     let parts: Vec<&str> = steps.iter().flat_map(|step| step.split('.')).collect();
     if parts.len() > steps.len() && matches!(look_up(&parts), Known::SettingKey(_) | Known::Section) {
@@ -139,7 +138,7 @@ fn wrong_value(steps: &[&str], node: &Node, expected: String, example: String) -
         Content::Object(_) => "an object".into(),
         // What stands there in the place of something else may well be a key.
         Content::Plain(Value::String(_)) if steps.starts_with(&["longhaul", "providers"]) => {
-            "this text".into()
+            "this string".into()
         }
         Content::Plain(value) => kind::describe(value),
     };
@@ -150,7 +149,7 @@ fn wrong_value(steps: &[&str], node: &Node, expected: String, example: String) -
     SettingsFault::WrongValue { line: node.line, value: WrongValue { key, expected, found, example } }
 }
 
-/// An object with one of the keys that may stand in this section.
+/// An object with one of the keys of this section.
 fn example_section(section: &[&str]) -> String {
     first_below(section).map_or_else(|| "{}".into(), |(key, rest)| nest(&rest, &key.kind.example()))
 }
@@ -293,7 +292,7 @@ mod tests {
         check_warnings(
             "{\"longhaul.compaction.keep\": 0.3}",
             &["s.json:1: unknown key \"longhaul.compaction.keep\"; \
-               write each part as an object of its own: {\"longhaul\": {\"compaction\": {\"keep\": …}}}"],
+               nest each part in its own object: {\"longhaul\": {\"compaction\": {\"keep\": …}}}"],
         );
     }
 
@@ -302,14 +301,14 @@ mod tests {
         check_warnings(
             "{\"longhaul\": {\"compaction\": {\"thresholds\": {\"a-*\": 0.5, \"*\": \"off\",\n\"a*b\": \"9k\", \"a**\": 0.5}}}}",
             &[
-                "s.json:2: longhaul.compaction.thresholds.a*b matches no model; one * may stand at the end",
-                "s.json:2: longhaul.compaction.thresholds.a** matches no model; one * may stand at the end",
+                "s.json:2: longhaul.compaction.thresholds.a*b matches no model; * is only allowed at the end",
+                "s.json:2: longhaul.compaction.thresholds.a** matches no model; * is only allowed at the end",
             ],
         );
         check_wrong(
             "{\"longhaul\": {\"compaction\": {\"thresholds\": {\"m\": \"half\"}}}}",
             "line 1: longhaul.compaction.thresholds.m must be a share (0.5 or \"50%\"), \
-             a number of tokens (200000 or \"200k\") or \"off\", not the text \"half\"",
+             a number of tokens (200000 or \"200k\") or \"off\", not the string \"half\"",
             "\"m\": \"50%\"",
         );
     }
@@ -318,7 +317,7 @@ mod tests {
     fn repeated_keys_are_named() {
         check_warnings(
             "{\"model\": {\"name\": \"a\",\n\"name\": \"b\"}}",
-            &["s.json:1: model.name is set again further down, which counts"],
+            &["s.json:1: model.name is set again further down, which takes effect"],
         );
     }
 
@@ -335,7 +334,7 @@ mod tests {
         check_wrong(
             "{\"longhaul\": {\n\"compaction\": {\n\"threshold\": \"half\"}}}",
             "line 3: longhaul.compaction.threshold must be a share (0.5 or \"50%\"), \
-             a number of tokens (200000 or \"200k\") or \"off\", not the text \"half\"",
+             a number of tokens (200000 or \"200k\") or \"off\", not the string \"half\"",
             "\"threshold\": \"50%\"",
         );
         check_wrong(
@@ -345,7 +344,7 @@ mod tests {
         );
         check_wrong(
             "{\"longhaul\": {\"compaction\": {\"verify\": \"twice\"}}}",
-            "line 1: longhaul.compaction.verify must be \"coverage\", \"model\", \"both\" or \"off\", not the text \"twice\"",
+            "line 1: longhaul.compaction.verify must be \"coverage\", \"model\", \"both\" or \"off\", not the string \"twice\"",
             "\"verify\": \"coverage\"",
         );
         check_wrong("{\"hooks\": true}", "line 1: hooks must be an object, not true", "\"hooks\": {}");
@@ -355,12 +354,12 @@ mod tests {
     fn what_stands_among_providers_is_not_repeated() {
         check_wrong(
             "{\"longhaul\": {\"providers\": {\"mine\": \"my-own-key\"}}}",
-            "line 1: longhaul.providers.mine must be an object, not this text",
+            "line 1: longhaul.providers.mine must be an object, not this string",
             "\"mine\": {\"format\": \"gemini\"}",
         );
         check_wrong(
             "{\"longhaul\": {\"providers\": {\"mine\": {\"format\": \"my-own-key\"}}}}",
-            "line 1: longhaul.providers.mine.format must be \"gemini\", \"openai\" or \"anthropic\", not this text",
+            "line 1: longhaul.providers.mine.format must be \"gemini\", \"openai\" or \"anthropic\", not this string",
             "\"format\": \"gemini\"",
         );
     }
@@ -369,12 +368,12 @@ mod tests {
     fn a_section_must_be_an_object() {
         check_wrong(
             "{\n\n\"model\": \"gemini-2.5-pro\"}",
-            "line 3: model must be an object, not the text \"gemini-2.5-pro\"",
+            "line 3: model must be an object, not the string \"gemini-2.5-pro\"",
             "\"model\": {\"name\": \"text\"}",
         );
         check_wrong(
             "{\"model\": {\"name\": {\"a\": 1}}}",
-            "line 1: model.name must be a text, not an object",
+            "line 1: model.name must be a string, not an object",
             "\"name\": \"text\"",
         );
         check_wrong(

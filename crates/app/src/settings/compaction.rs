@@ -13,7 +13,7 @@ use super::layers::Settings;
 use super::provenance::Provenance;
 
 impl Settings {
-    /// The threshold that the user set, and where: by a flag, for the model, for all models, or as Gemini CLI has it.
+    /// The threshold that the user set, and where: by a flag, for the model, for all models, or as in Gemini CLI.
     pub fn threshold(&self, model: Option<&str>) -> Option<(Threshold, Provenance)> {
         let general = || self.set_value(&["longhaul", "compaction", "threshold"], kind::threshold);
         let flag = general().filter(|(_, provenance)| matches!(provenance, Provenance::Flag(_)));
@@ -45,17 +45,17 @@ impl Settings {
         Some((read(value)?, Provenance::of(source, node)))
     }
 
-    /// The largest part of a conversation that stays.
+    /// The largest share of a conversation to keep verbatim.
     pub fn keep(&self) -> Option<f64> {
         kind::share(self.value(&["longhaul", "compaction", "keep"])?)
     }
 
-    /// The budget for what a compaction adds beside the tail.
+    /// The budget for what a compaction adds to the verbatim tail.
     pub fn snapshot_budget(&self) -> Option<TokenCount> {
         kind::tokens(self.value(&["longhaul", "compaction", "snapshotBudget"])?)
     }
 
-    /// Returns true if models write snapshots while one is talked to.
+    /// Returns true if a model writes the snapshots of a conversation.
     pub(crate) fn is_compacted_by_model(&self) -> bool {
         self.value(&["longhaul", "compaction", "summariser"]).and_then(Value::as_str) != Some("offline")
     }
@@ -89,20 +89,20 @@ impl Settings {
         longhaul_engine::Settings { fallback, verify, counting, pre_compress, caps, ..defaults }
     }
 
-    /// The file for figures about compactions; one without a folder lies in the home.
+    /// The telemetry file; one without a folder is in the home.
     pub(crate) fn telemetry_file(&self, home: &Path) -> Option<PathBuf> {
         let file = self.text(&["longhaul", "telemetry", "file"])?;
         (!file.is_empty()).then(|| home.join(file))
     }
 
-    /// The size that a compaction should get below.
+    /// The size that a compaction aims for.
     pub fn target(&self) -> Option<TokenCount> {
         kind::tokens(self.value(&["longhaul", "compaction", "target"])?)
     }
 }
 
-/// The closeness of a name in the settings to that of a model, if it matches: a whole name before a beginning, a longer
-/// beginning before a shorter one, and the name with its provider before that without.
+/// The closeness of a name in the settings to a model's, if it matches: a whole name before a prefix, a longer prefix before
+/// a shorter one, and the name with its provider before that without.
 fn closeness(name: &str, model: &str) -> Option<(bool, usize, bool)> {
     let bare = model.rsplit_once('/').map_or(model, |(_, bare)| bare);
     let matches = |model: &str| match name.strip_suffix('*') {

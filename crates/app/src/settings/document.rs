@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::problem::SettingsFault;
 
-/// Keys further down need no lines.
+/// The depth below which keys need no lines.
 const DEEPEST: usize = 8;
 
 /// A value with the line of its key.
@@ -22,12 +22,12 @@ pub(super) struct Node {
 pub(super) enum Content {
     /// Keys with their values, in the order of the file; a repeated key stands here twice.
     Object(Vec<(String, Node)>),
-    /// Anything else, and objects so deep that no known key can stand there.
+    /// Anything else, and objects too deep for any known key.
     Plain(Value),
 }
 
 impl Node {
-    /// The keys and values of this object; of what is no object, none.
+    /// The keys and values of this object; empty if it is not one.
     pub(super) fn entries(&self) -> &[(String, Node)] {
         match &self.content {
             Content::Object(entries) => entries,
@@ -95,34 +95,31 @@ fn broken(error: JsoncError) -> SettingsFault {
             let hint = syntax_hint(&reason, byte);
             (reason, hint)
         }
-        JsoncFault::NotAnObject { .. } => ("this is no object".to_string(), "put an object there"),
+        JsoncFault::NotAnObject { .. } => ("this is not an object".to_string(), "use an object here"),
     };
     SettingsFault::Broken { line, column, reason, hint }
 }
 
-/// The hint for an error of the JSON parser, which stopped at `byte`.
+/// The hint for a JSON error at `byte`.
 fn syntax_hint(reason: &str, byte: Option<u8>) -> &'static str {
     match byte {
-        Some(b'\'') => return "write texts and keys in double quotes",
-        Some(b',') => return "remove the comma that follows nothing",
+        Some(b'\'') => return "use double quotes for strings and keys",
+        Some(b',') => return "remove the extra comma",
         _ => {}
     }
     let hints = [
         ("EOF", "close the quote or bracket that is still open"),
-        ("key must be a string", "write the key in double quotes"),
-        ("expected `,`", "put a comma between this and what stands before it"),
-        ("expected `:`", "put a colon between the key and its value"),
-        ("control character", "close the quote on the line where it opens; a line break in a text is \\n"),
+        ("key must be a string", "use double quotes for the key"),
+        ("expected `,`", "add a comma before this"),
+        ("expected `:`", "add a colon between the key and its value"),
+        ("control character", "close the quote on the line where it opens; write a line break as \\n"),
         ("invalid escape", "write a backslash as \\\\"),
-        ("trailing characters", "keep one object in the file, and nothing behind it"),
+        ("trailing characters", "keep one object in the file, with nothing after it"),
         ("recursion limit", "nest the values less deeply"),
-        (
-            "expected value",
-            "write texts in double quotes, or true, false, null, a number, a list or an object",
-        ),
+        ("expected value", "use a string in double quotes, true, false, null, a number, a list or an object"),
     ];
     let found = hints.into_iter().find(|(start, _)| reason.starts_with(start));
-    found.map_or("mend the file at that place", |(_, hint)| hint)
+    found.map_or("fix the file at that place", |(_, hint)| hint)
 }
 
 #[cfg(test)]
@@ -193,12 +190,12 @@ mod tests {
 
     #[test]
     fn broken_files_say_where_and_what_to_do() {
-        check_broken(b"{\n  \"a\": 1\n  \"b\": 2\n}", (3, 3), "expected `,` or `}`", "put a comma");
+        check_broken(b"{\n  \"a\": 1\n  \"b\": 2\n}", (3, 3), "expected `,` or `}`", "add a comma");
         check_broken(b"{\n  'a': 1\n}", (2, 3), "key must be a string", "double quotes");
         check_broken(b"{a: 1}", (1, 2), "key must be a string", "double quotes");
         check_broken(b"{\"a\": yes}", (1, 7), "expected value", "double quotes");
         check_broken(b"{\"a\" 1}", (1, 6), "expected `:`", "colon");
-        check_broken(b"{\"a\": 1,, \"b\": 2}", (1, 9), "key must be a string", "remove the comma");
+        check_broken(b"{\"a\": 1,, \"b\": 2}", (1, 9), "key must be a string", "remove the extra comma");
         check_broken(b"{\"a\": [1,\n", (1, 10), "EOF", "still open");
         check_broken(b"{\"a\": \"x\n\"}", (1, 9), "control character", "close the quote");
         check_broken(b"{\"a\": \"C:\\x\"}", (1, 11), "invalid escape", "backslash");

@@ -1,4 +1,4 @@
-//! Changes one list in a settings file and leaves everything else as it is, comments included.
+//! Changes one list in a settings file and keeps everything else, comments included.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use longhaul_workspace::{JsoncDocument, JsoncFault, Lock, NewKey, Patience, writ
 
 use crate::failure::hinted;
 
-/// Gives a list in a file the values that `change` makes of its old ones. A file that would stay the same is not touched, and
-/// one that does not exist is made.
+/// Replaces the values of a list in a file with what `change` makes of them. An unchanged file is not written; a missing one
+/// is created.
 pub(crate) fn set_list(
     file: &Path,
     section: &str,
@@ -24,7 +24,7 @@ pub(crate) fn set_list(
     };
     let text = String::from_utf8(bytes).map_err(|_| anyhow!("{name} is not UTF-8 text"))?;
     let changed = with_list(&text, section, key, change).map_err(|reason| {
-        hinted(anyhow!("could not change {name}: {reason}"), "correct the file by hand, then try again")
+        hinted(anyhow!("could not change {name}: {reason}"), "fix the file by hand, then try again")
     })?;
     let is_changed = changed != text;
     if is_changed {
@@ -41,20 +41,19 @@ fn with_list(
     change: impl FnOnce(Vec<String>) -> Vec<String>,
 ) -> Result<String, String> {
     let document = JsoncDocument::parse(text.to_string()).map_err(|error| match error.fault {
-        JsoncFault::UnclosedComment => "a comment in it never ends".to_string(),
+        JsoncFault::UnclosedComment => "unterminated comment".to_string(),
         _ => error.to_string(),
     })?;
     if document.root().is_some_and(|root| !root.is_object()) {
-        return Err("it is no JSON object".to_string());
+        return Err("not a JSON object".to_string());
     }
     let inner = document.root().and_then(|root| root.get(section));
     if inner.is_some_and(|inner| !inner.is_object()) {
-        return Err(format!("{section:?} is no object"));
+        return Err(format!("{section:?} is not an object"));
     }
     let old: Vec<String> = match inner.and_then(|inner| inner.get(key)) {
-        Some(list) => {
-            serde_json::from_value(list.to_value()).map_err(|_| format!("{key:?} is no list of texts"))?
-        }
+        Some(list) => serde_json::from_value(list.to_value())
+            .map_err(|_| format!("{key:?} is not a list of strings"))?,
         None => Vec::new(),
     };
     let values = change(old.clone());

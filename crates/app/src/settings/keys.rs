@@ -1,4 +1,4 @@
-//! The table of keys that are read: ours, and those of Gemini CLI that Longhaul understands. It is the file `keys.txt`.
+//! The table of supported keys: Longhaul's own, and those of Gemini CLI. Its data is the file `keys.txt`.
 
 use std::sync::LazyLock;
 

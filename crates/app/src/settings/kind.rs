@@ -1,4 +1,4 @@
-//! Kinds of values that keys take, and reading them.
+//! Value kinds of keys, and their parsers.
 
 use std::time::Duration;
 
@@ -13,27 +13,27 @@ pub(crate) enum ValueKind {
     Boolean,
     /// A number without a fraction.
     WholeNumber,
-    /// A text.
+    /// A string.
     Text,
-    /// One of these texts, with spaces between them.
+    /// One of these strings, separated by spaces.
     OneOf(&'static str),
-    /// A list of texts.
+    /// A list of strings.
     Texts,
-    /// A text or a list of texts.
+    /// A string or a list of strings.
     TextOrTexts,
-    /// An object whose keys are nobody's business here.
+    /// An object with any keys.
     Object,
-    /// A threshold for compaction, as [`Threshold::parse`] reads it; a number is a share up to 1, and tokens above.
+    /// A compaction threshold, as [`Threshold::parse`] reads it; a number is a share up to 1, and tokens above.
     Threshold,
-    /// The threshold as Gemini CLI has it: a number, where 0 leaves it unset.
+    /// The threshold as in Gemini CLI: a number, where 0 leaves it unset.
     GeminiThreshold,
-    /// A part of a whole, from 0 to 1.
+    /// A share from 0 to 1.
     Share,
     /// A number of tokens, of at least 1.
     Tokens,
     /// Numbers of tokens by name.
     TokensByName,
-    /// Thresholds by the name of a model, or by how it begins with a `*` behind that.
+    /// Thresholds by model name, or by name prefix followed by `*`.
     ThresholdsByModel,
     /// A number above 0 and up to 10.
     Weight,
@@ -48,7 +48,7 @@ pub(crate) enum ValueKind {
 }
 
 impl ValueKind {
-    /// The kind that `keys.txt` calls so.
+    /// The kind by its name in `keys.txt`.
     pub(super) fn parse(name: &'static str) -> Option<Self> {
         if let Some(choices) = name.strip_prefix("one of ") {
             return Some(Self::OneOf(choices));
@@ -75,15 +75,15 @@ impl ValueKind {
         })
     }
 
-    /// The expected value, in words that follow "must be".
+    /// The expected value, to follow "must be".
     pub(crate) fn words(self) -> String {
         let words = match self {
             Self::Boolean => "true or false",
             Self::WholeNumber => "a whole number",
-            Self::Text => "a text",
+            Self::Text => "a string",
             Self::OneOf(choices) => return one_of(choices),
-            Self::Texts => "a list of texts",
-            Self::TextOrTexts => "a text or a list of texts",
+            Self::Texts => "a list of strings",
+            Self::TextOrTexts => "a string or a list of strings",
             Self::Object => "an object",
             Self::Threshold => r#"a share (0.5 or "50%"), a number of tokens (200000 or "200k") or "off""#,
             Self::GeminiThreshold => "a share (0.5) or a number of tokens (200000)",
@@ -102,7 +102,7 @@ impl ValueKind {
         words.to_string()
     }
 
-    /// A value that would do, as JSON.
+    /// An example value, as JSON.
     pub(crate) fn example(self) -> String {
         let example = match self {
             Self::Boolean => "true",
@@ -126,7 +126,7 @@ impl ValueKind {
         example.to_string()
     }
 
-    /// Returns true if a value that is no object will do.
+    /// Returns true if this kind accepts a value that is not an object.
     pub(super) fn takes(self, value: &Value) -> bool {
         match self {
             Self::Boolean => value.is_boolean(),
@@ -174,12 +174,12 @@ pub(super) fn threshold(value: &Value) -> Option<Threshold> {
     }
 }
 
-/// Reads a threshold that is a number; 0 is none.
+/// Reads a numeric threshold; 0 is none.
 pub(super) fn gemini_threshold(value: &Value) -> Option<Threshold> {
     Threshold::from_number(value.as_f64()?).ok().flatten()
 }
 
-/// Reads a part of a whole.
+/// Reads a share.
 pub(super) fn share(value: &Value) -> Option<f64> {
     match value {
         Value::String(text) => match Threshold::parse(text).ok()? {
@@ -213,7 +213,7 @@ pub(super) fn seconds(value: &Value) -> Option<Duration> {
     value.as_f64().filter(|seconds| (1.0..=86_400.0).contains(seconds)).map(Duration::from_secs_f64)
 }
 
-/// Reads a number of bytes, of which a text may have thousands (KB), millions (MB) or billions (GB).
+/// Reads a number of bytes; a string may use KB, MB or GB.
 pub(super) fn bytes(value: &Value) -> Option<u64> {
     let Value::String(text) = value else { return count(value) };
     let text = text.trim();
@@ -247,11 +247,13 @@ pub(super) fn describe(value: &Value) -> String {
         Value::Bool(truth) => truth.to_string(),
         Value::Number(number) => format!("the number {number}"),
         // A key that stands in a wrong place is not to be seen in yet another.
-        Value::String(text) if longhaul_redact::has_secret(text).is_some() => "a text like a key".into(),
-        Value::String(text) if text.chars().count() > LONGEST => {
-            format!("the text {:?}…", text.chars().take(LONGEST).collect::<String>())
+        Value::String(text) if longhaul_redact::has_secret(text).is_some() => {
+            "a string that looks like a key".into()
         }
-        Value::String(text) => format!("the text {text:?}"),
+        Value::String(text) if text.chars().count() > LONGEST => {
+            format!("the string {:?}…", text.chars().take(LONGEST).collect::<String>())
+        }
+        Value::String(text) => format!("the string {text:?}"),
         Value::Array(_) => "a list".into(),
         Value::Object(_) => "an object".into(),
     }
@@ -340,10 +342,10 @@ mod tests {
     fn values_are_described() {
         assert_eq!(
             describe(&json!(["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat())),
-            "a text like a key"
+            "a string that looks like a key"
         );
-        assert_eq!(describe(&json!("a\"b")), r#"the text "a\"b""#);
-        assert_eq!(describe(&json!("x".repeat(50))), format!("the text {:?}…", "x".repeat(40)));
+        assert_eq!(describe(&json!("a\"b")), r#"the string "a\"b""#);
+        assert_eq!(describe(&json!("x".repeat(50))), format!("the string {:?}…", "x".repeat(40)));
         assert_eq!(describe(&json!(1.5)), "the number 1.5");
         assert_eq!(ValueKind::OneOf("a b c").words(), r#""a", "b" or "c""#);
         assert_eq!(ValueKind::OneOf("a").words(), r#""a""#);

@@ -1,4 +1,4 @@
-//! The settings as layers, of which the uppermost that has a key decides.
+//! Settings as layers; the uppermost with a key decides.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -23,9 +23,9 @@ use crate::withheld::WithheldVariables;
 /// The settings that hold in a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// The weakest first. What none of them has is at its default.
+    /// The weakest first. Keys in none of them are at their default.
     pub(super) layers: Vec<Layer>,
-    /// Kinds of the workspace that do not count, as they changed since its folder was trusted.
+    /// Kinds of workspace content that are suspended, because they changed since its folder was trusted.
     suspended: BTreeSet<GrantKind>,
     /// The workspace's file among the layers.
     pub(super) workspace: Option<PathBuf>,
@@ -33,20 +33,20 @@ pub struct Settings {
     withheld: WithheldVariables,
 }
 
-/// Settings, and what was odd about them.
+/// Settings, with warnings about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadedSettings {
     /// The settings.
     pub settings: Settings,
-    /// Warnings about keys that were passed over.
+    /// Warnings about ignored keys.
     pub warnings: Vec<SettingsWarning>,
-    /// The workspace's file, if it does not count as its folder is not trusted.
+    /// The workspace's file, if it is ignored because its folder is not trusted.
     pub untrusted: Option<PathBuf>,
-    /// True if folders must be trusted, as the user alone decides.
+    /// True if folders must be trusted; only the user's settings decide that.
     pub needs_trust: bool,
     /// Changes in the workspace since its folder was trusted.
     pub review: TrustReview,
-    /// Keys of Gemini CLI that are set and not honoured.
+    /// Gemini CLI keys that are set but not supported.
     pub unsupported: Vec<UnsupportedKey>,
 }
 
@@ -74,8 +74,7 @@ pub(super) enum Source {
 const LARGEST: u64 = 1 << 20;
 
 impl Settings {
-    /// Loads the files that count in `cwd`. One that does not exist is passed over, and so is that of a workspace that is
-    /// not trusted.
+    /// Loads the files for `cwd`. A missing file is skipped, and so is that of an untrusted workspace.
     pub fn load(
         home: Option<&Home>,
         cwd: &Path,
@@ -124,12 +123,12 @@ impl Settings {
         Ok(loaded)
     }
 
-    /// Returns true if something of the workspace does not count, as it changed since its folder was trusted.
+    /// Returns true if this kind of workspace content is suspended, because it changed since its folder was trusted.
     pub(crate) fn is_suspended(&self, kind: GrantKind) -> bool {
         self.suspended.contains(&kind)
     }
 
-    /// Leaves out of the uppermost layer what is suspended.
+    /// Removes suspended content from the uppermost layer.
     fn suspend_last(&mut self) {
         let keys = self.suspended.iter().flat_map(|kind| kind.keys());
         if let Some(layer) = self.layers.last_mut() {
@@ -137,13 +136,13 @@ impl Settings {
         }
     }
 
-    /// The context window that the user states for a model, by its whole name or by that behind the provider's.
+    /// The context window set for a model, by its full name or without the provider's.
     pub fn window(&self, model: &str) -> Option<TokenCount> {
         let stated = |name| kind::tokens(self.value(&["longhaul", "windows", name])?);
         stated(model).or_else(|| stated(model.rsplit_once('/')?.1))
     }
 
-    /// Returns true if folders must be trusted before their own files count.
+    /// Returns true if folders must be trusted before their own files are used.
     pub fn needs_trust(&self) -> bool {
         self.says_trust().unwrap_or(true)
     }
@@ -152,7 +151,7 @@ impl Settings {
         self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool)
     }
 
-    /// The place where a switch that restricts is set to this, in whatever layer: no other takes it back.
+    /// The place where a restricting switch has this value, in any layer: no other layer can undo it.
     pub(super) fn restricted_by(&self, key: &str, value: bool) -> Option<Provenance> {
         self.layers.iter().find_map(|Layer { source, root }| {
             let node = key.split('.').try_fold(root, |node, step| node.get(step))?;
@@ -160,7 +159,7 @@ impl Settings {
         })
     }
 
-    /// The same without what the workspace says.
+    /// The same without the workspace's file.
     pub(super) fn without_workspace(&self) -> Self {
         let is_kept = |layer: &&Layer| match &layer.source {
             Source::File(file) => self.workspace.as_deref() != Some(file.as_ref()),
@@ -181,12 +180,12 @@ impl Settings {
         self.text(&["model", "name"])
     }
 
-    /// Returns true if the model is shown what is in the workspace.
+    /// Returns true if the model is shown the workspace tree.
     pub(crate) fn shows_tree(&self) -> bool {
         self.value(&["context", "includeDirectoryTree"]).and_then(Value::as_bool).unwrap_or(true)
     }
 
-    /// The same without what any file but this one says.
+    /// The same with this file only.
     pub(crate) fn only(&self, file: &Path) -> Self {
         let is_kept = |layer: &&Layer| match &layer.source {
             Source::File(own) => own.as_ref() == file,
@@ -196,22 +195,22 @@ impl Settings {
         Self { layers, ..self.clone() }
     }
 
-    /// The same, beside variables that were taken out of the environment.
+    /// The same, with variables that were removed from the environment.
     pub fn with_withheld(self, withheld: WithheldVariables) -> Self {
         Self { withheld, ..self }
     }
 
-    /// The value of a variable of the environment, also of one that was taken out of it.
+    /// The value of an environment variable, including removed ones.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.withheld.variable(name)
     }
 
-    /// The text that counts for a key, unless it is empty.
+    /// The text of a key, unless it is empty.
     pub(super) fn text(&self, steps: &[&str]) -> Option<&str> {
         self.value(steps)?.as_str().map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// The value that counts for a key.
+    /// The value of a key.
     pub(super) fn value(&self, steps: &[&str]) -> Option<&Value> {
         match &self.find(steps)?.1.content {
             Content::Plain(value) => Some(value),
@@ -219,7 +218,7 @@ impl Settings {
         }
     }
 
-    /// The uppermost node for a key. Objects are merged key by key; null takes back what the layers below say.
+    /// The uppermost node for a key. Objects are merged key by key; null resets what the layers below set.
     pub(super) fn find(&self, steps: &[&str]) -> Option<(&Source, &Node)> {
         for Layer { source, root } in self.layers.iter().rev() {
             let mut node = Some(root);
@@ -238,7 +237,7 @@ impl Settings {
 }
 
 impl LoadedSettings {
-    /// Reads a file and adds it on top of what is there; whether there is such a file is the answer.
+    /// Reads a file and adds it on top; returns whether it exists.
     pub fn add_file(&mut self, file: &Path) -> Result<bool, SettingsError> {
         let file: Arc<Path> = file.into();
         let added = match read(&file) {
@@ -249,7 +248,7 @@ impl LoadedSettings {
         added.map_err(|fault| SettingsError { file, fault })
     }
 
-    /// Adds a file on top of what is there.
+    /// Adds a file on top.
     pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), SettingsFault> {
         let root = parse(bytes)?;
         let (warnings, unsupported) = check_document(&file, &root)?;

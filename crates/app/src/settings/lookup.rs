@@ -1,12 +1,12 @@
-//! Finds a key in the table, or the one that was probably meant.
+//! Looks up a key in the table, or the one that was probably meant.
 
 use super::keys::{SettingKey, table};
 use super::unread::{OPEN, RENAMED, Treatment, unread_keys};
 
-/// The step of a path that stands for any name.
+/// The path step that matches any name.
 const ANY: &str = "*";
 
-/// A longer name is no slip of the pen, and measuring it would take long.
+/// The longest name worth correcting; measuring longer ones would take long.
 const LONGEST_NAME: usize = 60;
 
 /// The result of looking a key up.
@@ -14,13 +14,13 @@ const LONGEST_NAME: usize = 60;
 pub(super) enum Known {
     /// It is in the table.
     SettingKey(&'static SettingKey),
-    /// It is an object that holds known keys.
+    /// It is a section with known keys.
     Section,
     /// It is known, and may hold anything.
     Unread(Treatment),
-    /// It stands in a section that may hold anything.
+    /// It is in a section that may hold anything.
     InOpenSection(Treatment),
-    /// Nobody knows it.
+    /// It is unknown.
     No,
 }
 
@@ -52,8 +52,7 @@ pub(super) fn first_below(section: &[&str]) -> Option<(&'static SettingKey, Vec<
     Some((key, key.path.split('.').skip(section.len()).map(name).collect()))
 }
 
-/// The known key that was probably meant by one that nobody knows: its new name, a neighbour spelt almost alike, or one of
-/// the same name elsewhere.
+/// The known key that was probably meant: its new name, a sibling spelt almost alike, or one of the same name elsewhere.
 pub(super) fn nearest(section: &[&str], name: &str) -> Option<String> {
     let renamed = RENAMED.iter().find(|(old, _)| section.is_empty() && *old == name);
     let renamed = renamed.map(|(_, new)| (*new).to_string());
@@ -75,8 +74,8 @@ pub(super) fn near_sibling(section: &[&str], name: &str) -> Option<String> {
     (distance <= most).then(|| [section, &[best]].concat().join("."))
 }
 
-/// The only key or section of this name in another place: anywhere if it was found at the top of the file, else in the same
-/// first section.
+/// The only key or section of this name elsewhere: anywhere if it was found at the top of the file, else in the same first
+/// section.
 fn same_name_elsewhere(section: &[&str], name: &str) -> Option<String> {
     let places = paths().filter_map(|path| {
         let mut steps: Vec<&str> = path.split('.').collect();
@@ -90,7 +89,7 @@ fn same_name_elsewhere(section: &[&str], name: &str) -> Option<String> {
     places.pop().filter(|_| places.is_empty())
 }
 
-/// Returns true if the path begins with these steps and goes on.
+/// Returns true if the path continues beyond these steps.
 fn leads_beyond(path: &str, steps: &[&str]) -> bool {
     path.split('.').count() > steps.len() && begins_with(path, steps)
 }

@@ -10,12 +10,12 @@ use super::kind;
 use super::layers::Settings;
 
 impl Settings {
-    /// Returns true if memory is kept by an agent of its own.
+    /// Returns true if a separate agent manages memory.
     pub(crate) fn has_memory_manager(&self) -> bool {
         self.value(&["experimental", "memoryManager"]).and_then(Value::as_bool) == Some(true)
     }
 
-    /// The settings of memory, and what in them does not count, in words.
+    /// The settings of memory, with warnings about ignored values.
     pub fn memory(&self) -> (MemorySettings, Vec<String>) {
         let defaults = MemorySettings::default();
         let names = self.value(&["context", "fileName"]).map(texts).unwrap_or_default();
@@ -59,11 +59,11 @@ impl Settings {
         };
         let refused = refused
             .iter()
-            .map(|name| format!("context.fileName: {name:?} is no plain file name, and does not count"));
+            .map(|name| format!("context.fileName: {name:?} is ignored: not a plain file name"));
         (settings, refused.collect())
     }
 
-    /// The folders that belong to the workspace beside `cwd`.
+    /// The folders that belong to the workspace besides `cwd`.
     pub(crate) fn included_folders(&self, cwd: &Path, user_home: Option<&Path>) -> Vec<PathBuf> {
         let folders = self.value(&["context", "includeDirectories"]).map(texts).unwrap_or_default();
         let whole = folders.iter().map(|folder| match (folder.strip_prefix("~/"), user_home) {
@@ -104,7 +104,7 @@ impl Settings {
     }
 }
 
-/// A text or a list of texts.
+/// A string or a list of strings.
 fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

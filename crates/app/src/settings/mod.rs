@@ -1,5 +1,5 @@
-//! Settings from `settings.json`, of the user and of the workspace: defaults, then the user's, then the workspace's, then
-//! flags. Each value can tell where it was set; docs/settings.md lists the keys.
+//! Settings from `settings.json`: defaults, then the user's, then the workspace's, then flags. Each value knows where it was
+//! set; docs/settings.md lists the keys.
 
 mod check;
 mod compaction;

@@ -1,4 +1,4 @@
-//! Problems with settings: warnings that change nothing, and errors that stop the program.
+//! Problems with settings: warnings, and errors that stop the program.
 
 use std::fmt;
 use std::io;
@@ -20,7 +20,7 @@ impl fmt::Display for FileLine {
     }
 }
 
-/// Something odd in a settings file that was passed over.
+/// A problem in a settings file that was ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsWarning {
     /// Its place.
@@ -34,19 +34,19 @@ pub struct SettingsWarning {
 /// The kind of a warning about a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WarningKind {
-    /// Nobody knows it.
+    /// It is unknown.
     Unknown {
         /// The known key that was probably meant.
         nearest: Option<String>,
     },
-    /// It is the whole path of a known key in one piece.
+    /// It is the dotted path of a known key.
     InOnePiece {
         /// The same as nested objects.
         nested: String,
     },
-    /// It should match the names of models, and has a `*` where none may stand.
+    /// It should match model names, and has a `*` in the wrong place.
     StarInside,
-    /// The same object has it once more, further down.
+    /// The same object has it again, further down.
     Repeated,
 }
 
@@ -59,24 +59,26 @@ impl fmt::Display for SettingsWarning {
             }
             WarningKind::Unknown { nearest: None } => write!(f, "{place}: unknown key {key}"),
             WarningKind::InOnePiece { nested } => {
-                write!(f, "{place}: unknown key {key}; write each part as an object of its own: {nested}")
+                write!(f, "{place}: unknown key {key}; nest each part in its own object: {nested}")
             }
             WarningKind::StarInside => {
-                write!(f, "{place}: {key} matches no model; one * may stand at the end")
+                write!(f, "{place}: {key} matches no model; * is only allowed at the end")
             }
-            WarningKind::Repeated => write!(f, "{place}: {key} is set again further down, which counts"),
+            WarningKind::Repeated => {
+                write!(f, "{place}: {key} is set again further down, which takes effect")
+            }
         }
     }
 }
 
-/// A key of Gemini CLI that is set and that Longhaul does not honour.
+/// A Gemini CLI key that is set but not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedKey {
     /// Its place.
     pub place: FileLine,
     /// The key, with dots between its parts.
     pub key: String,
-    /// The restriction it asks for, if it restricts an agent, which therefore does not start.
+    /// The restriction it asks for, if it restricts an agent, which then does not start.
     pub restricts: Option<&'static str>,
 }
 
@@ -97,13 +99,13 @@ pub enum SettingsFault {
     /// It could not be read.
     #[error(transparent)]
     Unreadable(#[from] io::Error),
-    /// It is no file of settings, to judge by its size.
+    /// It is too large to be a settings file.
     #[error("the file is larger than {limit} bytes")]
     TooLarge {
         /// The most that is read.
         limit: u64,
     },
-    /// It is no JSON, comments and trailing commas allowed.
+    /// It is not valid JSON, with comments and trailing commas allowed.
     #[error("line {line}, column {column}: {reason}")]
     Broken {
         /// The line, from 1.
@@ -115,7 +117,7 @@ pub enum SettingsFault {
         /// The hint for it.
         hint: &'static str,
     },
-    /// A value is not what its key takes.
+    /// A value that its key does not accept.
     #[error("line {line}: {value}")]
     WrongValue {
         /// The line of the key, from 1.
@@ -125,7 +127,7 @@ pub enum SettingsFault {
     },
 }
 
-/// A value that its key does not take.
+/// A value that its key does not accept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key} must be {expected}, not {found}")]
 pub struct WrongValue {
@@ -135,14 +137,14 @@ pub struct WrongValue {
     pub(crate) expected: String,
     /// The found value, in words.
     pub found: String,
-    /// A key and value that would do, as JSON.
+    /// A key and value that would be accepted, as JSON.
     pub(crate) example: String,
 }
 
 impl WrongValue {
     /// The hint for it.
     pub(crate) fn hint(&self) -> String {
-        format!("write for example {}", self.example)
+        format!("for example {}", self.example)
     }
 }
 
@@ -151,7 +153,7 @@ impl SettingsError {
     pub fn hint(&self) -> String {
         match &self.fault {
             SettingsFault::Unreadable(_) => "make the file readable, or remove it".into(),
-            SettingsFault::TooLarge { .. } => "put a smaller file in its place".into(),
+            SettingsFault::TooLarge { .. } => "replace it with a smaller file".into(),
             SettingsFault::Broken { hint, .. } => (*hint).into(),
             SettingsFault::WrongValue { value, .. } => value.hint(),
         }

@@ -1,4 +1,4 @@
-//! Tells where a value was set, and lets flags set values.
+//! Finds where a value was set, and sets values by flags.
 
 use std::fmt;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::kind;
 use super::layers::Settings;
 use super::provenance::Provenance;
 
-/// A provider as the user states it. What is not stated is as usual.
+/// A provider in the settings. What is not set has its default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ConfiguredProvider {
     /// Its name.
@@ -20,13 +20,13 @@ pub(crate) struct ConfiguredProvider {
     pub(crate) endpoint: Option<(String, Provenance)>,
     /// The variable that holds its key.
     pub(crate) key_variable: Option<String>,
-    /// The time without any data after which a call counts as failed.
+    /// The time without data after which a call fails.
     pub(crate) idle: Option<Duration>,
     /// Its models.
     pub models: Vec<ConfiguredModel>,
 }
 
-/// A model as the user states it.
+/// A model in the settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ConfiguredModel {
     /// Its name.
@@ -35,14 +35,14 @@ pub(crate) struct ConfiguredModel {
     pub window: Option<TokenCount>,
     /// The part of it that is left for the answer.
     pub(crate) output_reserve: Option<TokenCount>,
-    /// The prices of a million tokens in dollars: requests, those from the cache, answers.
+    /// The prices of a million tokens in dollars: input, cached, output.
     pub prices: [Option<f64>; 3],
 }
 
 const SECTION: [&str; 2] = ["longhaul", "providers"];
 
 impl Settings {
-    /// The providers that the user states, in the order in which they are first named.
+    /// The providers in the settings, in the order in which they are first named.
     pub(crate) fn providers(&self) -> Vec<ConfiguredProvider> {
         self.names(&SECTION).into_iter().map(|name| self.provider(name)).collect()
     }
@@ -78,7 +78,7 @@ impl Settings {
         }
     }
 
-    /// The names in a section, over all layers, but for those that are taken back.
+    /// The names in a section, over all layers, except those reset by null.
     fn names(&self, section: &[&str]) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for layer in &self.layers {

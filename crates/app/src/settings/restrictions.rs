@@ -1,4 +1,4 @@
-//! Keys that restrict what an agent may do: honoured in whatever layer they stand, or the agent does not start.
+//! Keys that restrict what an agent may do: honoured in every layer, or the agent does not start.
 
 use std::path::{Path, PathBuf};
 
@@ -8,22 +8,22 @@ use super::layers::Settings;
 use super::problem::UnsupportedKey;
 
 impl Settings {
-    /// The key that forbids the mode `yolo`, and where it stands.
+    /// The key that forbids yolo mode, and where it is set.
     pub(crate) fn forbids_yolo(&self) -> Option<String> {
         self.first_of(&[("security.disableYoloMode", true), ("admin.secureModeEnabled", true)])
     }
 
-    /// Returns true if something may be allowed for good when the user is asked.
+    /// Returns true if the user may approve something permanently.
     pub(crate) fn offers_always(&self) -> bool {
         self.first_of(&[("security.disableAlwaysAllow", true), ("admin.secureModeEnabled", true)]).is_none()
     }
 
-    /// Returns true if what the user always allows is kept for later sessions.
+    /// Returns true if permanent approvals are saved for later sessions.
     pub(crate) fn keeps_always(&self) -> bool {
         self.offers_always() && self.restricted_by("security.enablePermanentToolApproval", false).is_none()
     }
 
-    /// The key by which no extension counts, and where it stands.
+    /// The key that disables extensions, and where it is set.
     pub(crate) fn forbids_extensions(&self) -> Option<String> {
         let listed = || {
             let allowed = self.united(&["security", "allowedExtensions"]);
@@ -34,7 +34,7 @@ impl Settings {
             .or_else(listed)
     }
 
-    /// Extensions that do not count, by name.
+    /// Disabled extensions, by name.
     pub(crate) fn disabled_extensions(&self) -> Vec<&str> {
         self.united(&["extensions", "disabled"])
     }
@@ -56,7 +56,7 @@ impl Settings {
         self.united(&["security", "environmentVariableRedaction", "blocked"])
     }
 
-    /// More policies: the user's and the administrator's. A workspace has its own tier, and no say in these.
+    /// Additional policies: the user's and the administrator's. A workspace has its own tier, and no say in these.
     pub(crate) fn policy_paths(&self, user_home: Option<&Path>) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let own = self.without_workspace();
         let paths = |key: &str| {
@@ -76,13 +76,13 @@ impl Settings {
     }
 }
 
-/// The variable by which Gemini CLI is told to use a sandbox.
+/// The variable that asks Gemini CLI for a sandbox.
 const SANDBOX_WANTED: &str = "GEMINI_SANDBOX";
 
-/// The variable that says that this is inside a sandbox.
+/// The variable that is set inside a sandbox.
 const IN_SANDBOX: &str = "SANDBOX";
 
-/// A restriction that Longhaul cannot keep, so that no agent starts.
+/// A restriction that Longhaul cannot enforce, so that no agent starts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not start an agent: {key}{place} asks for {asks_for}")]
 pub struct RestrictionError {
@@ -96,16 +96,16 @@ impl RestrictionError {
     /// The hint for it.
     pub fn hint(&self) -> String {
         match self.key.as_str() {
-            key @ ("tools.sandbox" | SANDBOX_WANTED) => format!(
-                "take {key} away, or run Longhaul in a sandbox of your own, with {IN_SANDBOX} set to its name"
-            ),
+            key @ ("tools.sandbox" | SANDBOX_WANTED) => {
+                format!("remove {key}, or run Longhaul in your own sandbox with {IN_SANDBOX} set to its name")
+            }
             key if key.starts_with("admin.") => format!("ask your administrator about {key}"),
-            key => format!("take {key} away"),
+            key => format!("remove {key}"),
         }
     }
 }
 
-/// Refuses to start an agent that would not be restricted as the settings or the environment want it.
+/// Fails if an agent would be less restricted than the settings or the environment require.
 pub fn check_restrictions(
     unsupported: &[UnsupportedKey],
     variable: impl Fn(&str) -> Option<String>,
@@ -127,12 +127,15 @@ pub fn check_restrictions(
     Ok(())
 }
 
-/// One line that names the keys that are not honoured; nothing where all are.
+/// One line that names the unsupported keys; `None` if there are none.
 pub fn unsupported_notice(unsupported: &[UnsupportedKey]) -> Option<String> {
     let mut keys: Vec<&str> = unsupported.iter().map(|one| one.key.as_str()).collect();
     keys.dedup();
     (!keys.is_empty()).then(|| {
-        format!("set for Gemini CLI and not honoured here: {}; `longhaul doctor` says where", keys.join(", "))
+        format!(
+            "set for Gemini CLI but not supported here: {}; run `longhaul doctor` to see where",
+            keys.join(", ")
+        )
     })
 }
 

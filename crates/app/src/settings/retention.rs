@@ -1,4 +1,4 @@
-//! Settings of keeping sessions.
+//! Settings of session retention.
 
 use longhaul_sessions::RetentionConfig;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::layers::Settings;
 
 impl Settings {
-    /// For how long and how many sessions are kept.
+    /// The age and number of sessions to keep.
     pub fn retention(&self) -> RetentionConfig {
         let value = |key: &str| self.value(&["general", "sessionRetention", key]);
         let text = |key: &str| value(key).and_then(Value::as_str).map(str::to_string);

@@ -7,7 +7,7 @@ use super::document::Content;
 use super::layers::Settings;
 
 impl Settings {
-    /// Which skills are wanted: those that any file switches off are off.
+    /// The skills in use: one that any file disables is off.
     pub fn skills(&self) -> SkillSettings {
         let is_on = |steps: &[&str]| self.value(steps).and_then(Value::as_bool) != Some(false);
         SkillSettings {
@@ -16,14 +16,14 @@ impl Settings {
         }
     }
 
-    /// Returns true if past sessions are learned from while a person works.
+    /// Returns true if past sessions are learned from in the background.
     pub(crate) fn learns_in_background(&self) -> bool {
         ["memoryManager", "autoMemory"]
             .iter()
             .any(|key| self.value(&["experimental", key]).and_then(Value::as_bool) == Some(true))
     }
 
-    /// The skills that any file switches off.
+    /// The skills that any file disables.
     pub(crate) fn disabled_skills(&self) -> Vec<String> {
         let lists = self.layers.iter().filter_map(|layer| layer.root.get("skills")?.get("disabled"));
         let names = lists.flat_map(|node| match &node.content {

@@ -1,8 +1,8 @@
-//! The keys of Gemini CLI that Longhaul knows and does not read, and names that keys had earlier.
+//! Gemini CLI keys that Longhaul knows and does not read, and former names of keys.
 
 use serde_json::Value;
 
-/// A key of Gemini CLI, or a section of such keys, that Longhaul does not read.
+/// A Gemini CLI key, or a section of keys, that Longhaul does not read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unread {
     /// The key, with dots between its parts.
@@ -11,18 +11,18 @@ pub(crate) struct Unread {
     pub(crate) treatment: Treatment,
 }
 
-/// The effect of setting a key that is not read.
+/// The effect of setting an unread key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Treatment {
-    /// Nothing: it is about looks, updates or something that Longhaul does not have or always does.
+    /// None: it is about looks, updates or something that Longhaul does not have or always does.
     NoEffect,
-    /// The key asks for something that does not happen, which is told.
+    /// It asks for something that does not happen, which is reported.
     Unsupported,
-    /// It restricts what an agent may do. Where it does, no agent starts.
+    /// It restricts what an agent may do. If it does, no agent starts.
     Refused {
         /// True if this value restricts anything.
         restricts: fn(&Value) -> bool,
-        /// The thing asked for, as the end of a sentence.
+        /// The thing it asks for, as the end of a sentence.
         asks_for: &'static str,
     },
 }
@@ -31,7 +31,7 @@ const fn unread(path: &'static str, treatment: Treatment) -> Unread {
     Unread { path, treatment }
 }
 
-/// Keys of Gemini CLI that stop an agent where they restrict it.
+/// Gemini CLI keys that stop an agent if they restrict it.
 pub(crate) const REFUSED: &[Unread] = &[
     unread(
         "tools.sandbox",
@@ -55,12 +55,12 @@ pub(crate) const REFUSED: &[Unread] = &[
         "security.auth.enforcedType",
         Treatment::Refused {
             restricts: |value| is_wanted(value) && value != "gemini-api-key",
-            asks_for: "a way to sign in that Longhaul does not have",
+            asks_for: "a sign-in method that Longhaul does not have",
         },
     ),
 ];
 
-/// Keys of Gemini CLI in the same sections that are not read. What they hold is not looked at.
+/// Unread Gemini CLI keys in sections with supported ones. Their values are not checked.
 pub(super) const UNREAD: &[Unread] = &[
     unread("context.fileFiltering.disableFuzzySearch", Treatment::NoEffect),
     unread("context.fileFiltering.enableFileWatcher", Treatment::NoEffect),
@@ -100,8 +100,8 @@ pub(super) const UNREAD: &[Unread] = &[
     unread("tools.useRipgrep", Treatment::NoEffect),
 ];
 
-/// Sections and single keys of Gemini CLI at the top of the file that may hold anything. `experimental` is one of them as
-/// experiments come and go with each of its versions.
+/// Sections and top-level keys of Gemini CLI that may hold anything. `experimental` is one of them, as experiments come and
+/// go with each version.
 pub(super) const OPEN: &[Unread] = &[
     // Whatever else an administrator asks for, nobody knows what it is.
     unread(
@@ -142,7 +142,7 @@ fn is_wanted(value: &Value) -> bool {
     }
 }
 
-/// Names that keys had in earlier versions of Gemini CLI or in texts about it.
+/// Former names of keys, in earlier versions of Gemini CLI or texts about it.
 pub(super) const RENAMED: &[(&str, &str)] = &[
     ("allowedTools", "tools.allowed"),
     ("contextFileName", "context.fileName"),

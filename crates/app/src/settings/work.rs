@@ -19,7 +19,7 @@ use super::layers::{Settings, Source};
 use crate::trust::GrantKind;
 
 impl Settings {
-    /// The limits of a tool's output that a model sees.
+    /// The limits of a tool's output for the model.
     pub(crate) fn outputs(&self) -> OutputSettings {
         let whole = |key: &str| self.value(&["tools", key]).and_then(Value::as_i64);
         let is_on = self.value(&["tools", "enableToolOutputTruncation"]).and_then(Value::as_bool);
@@ -41,12 +41,12 @@ impl Settings {
         StepLimits { session, ..StepLimits::default() }
     }
 
-    /// Returns true if somebody watches for a model that goes round in circles.
+    /// Returns true if loop detection is on.
     pub(crate) fn watches_loops(&self) -> bool {
         self.value(&["model", "disableLoopDetection"]).and_then(Value::as_bool) != Some(true)
     }
 
-    /// The size of a command's output from which on it is summarised, if that is wanted.
+    /// The size above which a command's output is summarised, if that is on.
     pub(crate) fn shell_summary(&self) -> Option<TokenCount> {
         const USUAL: TokenCount = TokenCount(2_000);
         const TOOL: [&str; 3] = ["model", "summarizeToolOutput", "run_shell_command"];
@@ -60,7 +60,7 @@ impl Settings {
         self.text(&["longhaul", "helper", "model"])
     }
 
-    /// Returns true if a model judges if long turns get anywhere.
+    /// Returns true if a model judges whether long turns make progress.
     pub(crate) fn judges_loops(&self) -> bool {
         self.watches_loops() && self.is_on(&["longhaul", "loops", "judge"]) != Some(false)
     }
@@ -70,13 +70,13 @@ impl Settings {
         self.is_on(&["longhaul", "routing", "perPrompt"]) != Some(false)
     }
 
-    /// The models to choose from: for what is simple, and for what is hard.
+    /// The models to choose from: for simple and for hard prompts.
     pub(crate) fn route_names(&self) -> (&str, &str) {
         let name = |tier: &str| self.text(&["longhaul", "routing", tier]);
         (name("flash").unwrap_or("flash"), name("pro").unwrap_or("pro"))
     }
 
-    /// The score from which on a prompt goes to the model for what is hard, where scores are given.
+    /// The score from which a prompt goes to the model for hard ones, if scores are used.
     pub(crate) fn score_for_pro(&self) -> Option<u8> {
         const USUAL: u8 = 90;
         let threshold = self.value(&["longhaul", "routing", "scoreThreshold"]).and_then(Value::as_u64);
@@ -84,12 +84,12 @@ impl Settings {
         self.is_on(&["longhaul", "routing", "byScore"])?.then(|| threshold.unwrap_or(USUAL))
     }
 
-    /// The file in which an editor says what the user has open.
+    /// The file in which an editor reports open files.
     pub(crate) fn ide_file(&self) -> Option<&Path> {
         self.text(&["longhaul", "ide", "file"]).map(Path::new)
     }
 
-    /// Returns true if the user hears the program rather than looks at it.
+    /// Returns true if the user has a screen reader.
     pub fn is_for_screen_readers(&self) -> bool {
         self.is_on(&["ui", "accessibility", "screenReader"]) == Some(true)
     }
@@ -109,7 +109,7 @@ impl Settings {
         }
     }
 
-    /// The time a command may run in all; without somebody who could stop it, never without end.
+    /// The time limit of a command; without a user who could stop it, there is always one.
     pub(crate) fn command_limit(&self, is_attended: bool) -> Option<Duration> {
         const USUAL: Duration = Duration::from_secs(30 * 60);
         let stated = self.value(&["longhaul", "tools", "commandSeconds"]).and_then(kind::seconds);
@@ -130,8 +130,7 @@ impl Settings {
         ApprovalMode::parse(self.text(&["general", "defaultApprovalMode"])?)
     }
 
-    /// The variables that commands and hooks are not given, the keys of providers among them. Only the user's own settings
-    /// can let one through.
+    /// The variables withheld from commands and hooks, including provider keys. Only the user's own settings can allow one.
     pub fn variable_rules(&self, home: Option<&Home>) -> VariableRules {
         const SECTION: [&str; 2] = ["security", "environmentVariableRedaction"];
         let users = home.map(|home| self.only(&home.settings())).unwrap_or_default();
@@ -146,8 +145,7 @@ impl Settings {
         }
     }
 
-    /// Returns true if the user wants the model to be told of a tool: one of `tools.core`, where that is set, and not
-    /// excluded as a whole.
+    /// Returns true if the model is offered a tool: one of `tools.core`, if that is set, and not excluded as a whole.
     pub(crate) fn offers(&self, tool: &str) -> bool {
         let listed = |list: &str| self.value(&["tools", list]).and_then(Value::as_array);
         let excluded = self.united(&["tools", "exclude"]);
@@ -161,7 +159,7 @@ impl Settings {
         listed("core").is_none_or(wants) && !excluded.into_iter().map(str::trim).any(meant)
     }
 
-    /// The texts of a list in every layer: what one of them forbids, no other takes back.
+    /// The texts of a list over all layers: what one layer forbids, no other allows.
     pub(super) fn united(&self, steps: &[&str]) -> Vec<&str> {
         let lists = self.layers.iter().filter_map(|layer| {
             let node = steps.iter().try_fold(&layer.root, |node, step| node.get(step))?;
@@ -179,7 +177,7 @@ impl Settings {
         names
     }
 
-    /// The tools of a list that lets them run without asking; none where the list is the workspace's and does not count.
+    /// The tools of a list that lets them run without asking; empty if the list is the workspace's and suspended.
     fn granting(&self, list: &str) -> Vec<&str> {
         let steps = ["tools", list];
         let is_workspaces = self.find(&steps).is_some_and(|(source, _)| {
@@ -192,7 +190,7 @@ impl Settings {
         names.filter_map(Value::as_str).collect()
     }
 
-    /// Rules that settings make, and what is wrong with the others.
+    /// Policy rules from settings, and errors in others.
     pub(crate) fn rules(&self) -> (Vec<Rule>, Vec<PolicyError>) {
         const LISTS: [(&str, SettingVerdict); 4] = [
             ("exclude", SettingVerdict::ExcludedTool),
@@ -215,7 +213,7 @@ impl Settings {
         made
     }
 
-    /// Which files tools do not see.
+    /// The ignore rules for tools.
     pub(crate) fn hidden_files(&self) -> Ignoring {
         let filtering = |key: &str| self.value(&["context", "fileFiltering", key]);
         let is_on = |key: &str| filtering(key).and_then(Value::as_bool).unwrap_or(true);
@@ -227,7 +225,7 @@ impl Settings {
         }
     }
 
-    /// Every hook, with what is wrong about others. `workspace` is the file whose hooks are the project's.
+    /// Every hook, with warnings about invalid ones. `workspace` is the file whose hooks are the project's.
     pub fn hooks(&self, workspace: Option<&Path>) -> (Vec<Hook>, Vec<String>) {
         let mut found = (Vec::new(), Vec::new());
         for layer in &self.layers {

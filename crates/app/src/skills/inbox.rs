@@ -15,7 +15,7 @@ use super::{SkillLibrary, failure};
 use crate::clock::now;
 use crate::project::Project;
 
-/// Something that waits.
+/// A pending skill or change.
 #[derive(Clone, Debug)]
 pub enum SkillProposal {
     /// A new skill.
@@ -30,7 +30,7 @@ pub struct ProposalDetails {
     pub text: String,
     /// The files of a new skill.
     pub files: Vec<PlannedFile>,
-    /// Whose skill has the same name already, where it is a new one.
+    /// The tier of an existing skill of the same name, for a new one.
     pub twin: Option<SkillTier>,
     /// Changes to skills that are there, as unified diffs.
     pub diff: Option<String>,
@@ -42,7 +42,7 @@ fn diffs(changes: &[PlannedWrite]) -> String {
 }
 
 impl SkillProposal {
-    /// The evidence for it, as it was noted.
+    /// The evidence for it, as recorded.
     pub fn evidence(&self) -> &[Value] {
         match self {
             Self::Skill(skill) => &skill.evidence,
@@ -50,7 +50,7 @@ impl SkillProposal {
         }
     }
 
-    /// Its kind and the time it came in, in a few words.
+    /// Its kind and the time it arrived, in a few words.
     pub fn kind(&self) -> String {
         let (kind, at) = match self {
             Self::Skill(skill) => ("new skill", skill.at),
@@ -59,7 +59,7 @@ impl SkillProposal {
         at.map_or_else(|| kind.to_string(), |at| format!("{kind}, {}", at.to_minute()))
     }
 
-    /// The name by which it is meant.
+    /// The name that refers to it.
     pub fn name(&self) -> &str {
         match self {
             Self::Skill(skill) => &skill.name,
@@ -100,12 +100,12 @@ impl SkillProposal {
 }
 
 impl SkillLibrary {
-    /// The inbox of the project, if anything was ever stored of it.
+    /// The inbox of the project, if anything is stored for it.
     fn inbox(&self) -> anyhow::Result<Option<Inbox>> {
         Ok(Project::find()?.map(|project| Inbox::of(&project.home)))
     }
 
-    /// Ends or undoes what a killed process began with what waits.
+    /// Finishes or undoes what a killed process began in the inbox.
     pub fn resume_inbox(&self) -> anyhow::Result<()> {
         let Some(inbox) = self.inbox()? else { return Ok(()) };
         inbox.resume().map_err(failure)?;
@@ -126,7 +126,7 @@ impl SkillLibrary {
         }
     }
 
-    /// Everything that waits: new skills, then changes.
+    /// All pending items: new skills, then changes.
     pub fn proposals(&self) -> anyhow::Result<Vec<SkillProposal>> {
         self.resume_inbox()?;
         let Some(inbox) = self.inbox()? else { return Ok(Vec::new()) };
@@ -134,7 +134,7 @@ impl SkillLibrary {
         Ok(inbox.list().into_iter().map(SkillProposal::Skill).chain(updates).collect())
     }
 
-    /// Finds the proposal of this name. Where a new skill and a change share one, the change goes by that of its file.
+    /// Finds the proposal of this name. If a new skill and a change share one, the change goes by its file's name.
     pub fn find_proposal(&self, name: &str) -> anyhow::Result<SkillProposal> {
         let inbox = self.inbox_with(name)?;
         match inbox.get(name) {
@@ -171,7 +171,7 @@ impl SkillLibrary {
         Ok(ProposalDetails { text, files, twin, diff: changes.as_deref().map(diffs) })
     }
 
-    /// Accepts what waits; tells what was written.
+    /// Accepts a proposal; returns the written files.
     pub fn accept_proposal(&self, name: &str, scope: SkillScope) -> anyhow::Result<Vec<PathBuf>> {
         let inbox = self.inbox_with(name)?;
         // What was cut off is ended whatever became of its name.
@@ -184,7 +184,7 @@ impl SkillLibrary {
         }
     }
 
-    /// Puts a change right whose lines were edited.
+    /// Corrects the line counts of an edited change.
     pub fn recount_proposal(&self, waiting: &SkillProposal) -> anyhow::Result<()> {
         match waiting {
             SkillProposal::Skill(_) => Ok(()),
@@ -194,7 +194,7 @@ impl SkillLibrary {
         }
     }
 
-    /// Removes what waits.
+    /// Dismisses a proposal.
     pub fn dismiss_proposal(&self, name: &str) -> anyhow::Result<()> {
         let inbox = self.inbox_with(name)?;
         match self.find_proposal(name)? {
@@ -204,9 +204,9 @@ impl SkillLibrary {
         .map_err(failure)
     }
 
-    /// Takes the last acceptance back.
+    /// Undoes the last acceptance.
     pub fn undo_acceptance(&self) -> anyhow::Result<Undone> {
-        let nothing = || SkillError::NotUndone { reason: "nothing was accepted here yet".into() };
+        let nothing = || SkillError::NotUndone { reason: "nothing has been accepted here yet".into() };
         self.inbox()?.ok_or_else(nothing).and_then(|inbox| inbox.undo()).map_err(failure)
     }
 }

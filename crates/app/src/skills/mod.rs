@@ -1,4 +1,4 @@
-//! The skills that count in the current folder, those that wait, and switching them.
+//! The skills of the current folder, proposed ones, and enabling and disabling them.
 
 mod inbox;
 mod scope;
@@ -29,7 +29,7 @@ pub struct SkillLibrary {
 }
 
 impl SkillLibrary {
-    /// Finds out about the current folder.
+    /// Loads the current folder's context.
     pub fn find(settings: Settings) -> anyhow::Result<Self> {
         let home = Home::resolve(&environment::of_process())?;
         let context = WorkspaceContext::find(&settings, &[])?;
@@ -38,7 +38,7 @@ impl SkillLibrary {
         Ok(Self { home, context, settings })
     }
 
-    /// The places they are looked for in.
+    /// The places to look for skills.
     pub fn places(&self) -> SkillPlaces {
         places(&self.home, &self.context)
     }
@@ -49,7 +49,7 @@ impl SkillLibrary {
     }
 }
 
-/// The places skills are looked for in.
+/// The places to look for skills.
 pub fn places(home: &Home, context: &WorkspaceContext) -> SkillPlaces {
     let workspace = WorkspaceFolder::of(&context.cwd);
     let extensions = context.extensions.iter().map(|folder| (SkillTier::Extension, folder.join("skills")));
@@ -67,29 +67,29 @@ pub fn places(home: &Home, context: &WorkspaceContext) -> SkillPlaces {
     }
 }
 
-/// A failure with what to do about it.
+/// A skill error with its hint.
 pub fn failure(error: SkillError) -> anyhow::Error {
     let hint = match &error {
         SkillError::NoSkill { .. } => {
-            "a SKILL.md begins with a line ---, then name: and description:, then another line ---"
+            "start the SKILL.md with a line ---, then name: and description:, then another line ---"
         }
-        SkillError::NothingThere { .. } => "name a folder with a SKILL.md in it",
-        SkillError::Refused { .. } => "take it out of the folder, then try again",
+        SkillError::NothingThere { .. } => "pass a folder with a SKILL.md",
+        SkillError::Refused { .. } => "remove it from the folder, then try again",
         SkillError::Exists { .. } => {
-            "`longhaul skills uninstall NAME` removes it; --scope chooses another place"
+            "run `longhaul skills uninstall NAME` to remove it, or choose another --scope"
         }
-        SkillError::Unknown { .. } => "`longhaul skills list --all` shows every skill",
-        SkillError::NothingWaits { .. } => "`longhaul skills inbox` lists what waits",
+        SkillError::Unknown { .. } => "run `longhaul skills list --all` to see every skill",
+        SkillError::NothingWaits { .. } => "run `longhaul skills inbox` to list pending items",
         SkillError::NotAcceptable { .. } => {
-            "`longhaul skills inbox show NAME` shows it; `dismiss NAME` removes it"
+            "run `longhaul skills inbox show NAME` to see it, or `dismiss NAME` to remove it"
         }
-        SkillError::NotOurs { .. } => "`longhaul skills disable NAME` switches it off",
+        SkillError::NotOurs { .. } => "run `longhaul skills disable NAME` to disable it",
         _ => return error.into(),
     };
     hinted(error, hint)
 }
 
-/// The error for a name that no skill has.
+/// The error for an unknown skill name.
 pub fn unknown(name: &str) -> anyhow::Error {
     failure(SkillError::Unknown { name: name.to_string() })
 }

@@ -1,4 +1,4 @@
-//! The scope in which a skill is kept or switched: for the user, or in the workspace.
+//! The scope of a skill: the user's, or the workspace's.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use super::SkillLibrary;
 use crate::failure::hinted;
 use crate::settings_files::settings_files;
 
-/// Whose skills are meant.
+/// The owner of skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkillScope {
     /// Yours, in every project.
     User,
-    /// Those of the current folder.
+    /// The current folder's.
     Workspace,
 }
 
@@ -29,7 +29,7 @@ impl SkillScope {
 }
 
 impl SkillLibrary {
-    /// The folder for skills of this scope. That of a workspace must be trusted, or nothing in it would count.
+    /// The skill folder of this scope. A workspace must be trusted, or its skills would be ignored.
     pub fn skill_folder(&self, scope: SkillScope) -> anyhow::Result<PathBuf> {
         match scope {
             SkillScope::User => Ok(self.home.skills()),
@@ -60,8 +60,8 @@ impl SkillLibrary {
         }
         let folder = self.context.cwd.display();
         Err(hinted(
-            anyhow!("{folder} is not trusted, so that its skills would not count"),
-            "`longhaul trust add` trusts it",
+            anyhow!("{folder} is not trusted, so its skills would be ignored"),
+            "run `longhaul trust add` to trust it",
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! Switching skills on and off in settings files.
+//! Enables and disables skills in settings files.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use super::scope::SkillScope;
 use super::{SkillLibrary, unknown};
 use crate::settings::set_list;
 
-/// A skill that was switched.
+/// A skill that was enabled or disabled.
 pub struct Switched {
     /// Its name.
     pub name: String,
     /// Its state now.
     pub is_enabled: bool,
-    /// The settings files that say so now and did not before.
+    /// The settings files that were changed.
     pub changed: Vec<PathBuf>,
 }
 
 impl SkillLibrary {
-    /// Switches a skill off.
+    /// Disables a skill.
     pub fn switch_off(&self, name: &str, scope: Option<SkillScope>) -> anyhow::Result<Switched> {
         let skills = self.skills();
         let skill = skills.get(name).ok_or_else(|| unknown(name))?;
@@ -41,7 +41,7 @@ impl SkillLibrary {
         Ok(Switched { name, is_enabled: false, changed: if is_changed { vec![file] } else { Vec::new() } })
     }
 
-    /// Switches a skill on again.
+    /// Enables a skill.
     pub fn switch_on(&self, given: &str, scope: Option<SkillScope>) -> anyhow::Result<Switched> {
         let skills = self.skills();
         let is_off = |name: &String| name.trim().eq_ignore_ascii_case(given.trim());
@@ -74,13 +74,13 @@ impl SkillLibrary {
 }
 
 impl Switched {
-    /// The change in a sentence.
+    /// A sentence on the change.
     pub fn in_words(&self) -> String {
-        let state = if self.is_enabled { "on" } else { "off" };
+        let state = if self.is_enabled { "enabled" } else { "disabled" };
         let files: Vec<String> = self.changed.iter().map(|file| file.display().to_string()).collect();
         match files.is_empty() {
-            true => format!("{} was {state} already.", self.name),
-            false => format!("{} is {state} now: {} says so.", self.name, files.join(" and ")),
+            true => format!("{} is already {state}.", self.name),
+            false => format!("{} is now {state} (set in {}).", self.name, files.join(" and ")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Things of a folder that trust activates, with fingerprints by which a change is noticed.
+//! Content of a folder that trust activates, with fingerprints that reveal changes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,16 +10,16 @@ use longhaul_redact::has_secret;
 use longhaul_workspace::{Contents, Fingerprint, WorkspaceFolder, blank_comments};
 use serde_json::{Map, Value};
 
-/// A kind of thing that a trusted folder brings along.
+/// A kind of content that a trusted folder activates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GrantKind {
-    /// Commands that run by themselves, and the scripts that they run.
+    /// Commands that run automatically, and their scripts.
     Hooks,
     /// Programs whose tools a model may call.
     McpServers,
-    /// Addresses that requests and keys go to.
+    /// Addresses that requests and keys are sent to.
     Endpoints,
-    /// Rules about tools, and settings that let them run without asking.
+    /// Policy rules, and settings that let tools run without asking.
     Policies,
     /// Sub-agents.
     Agents,
@@ -63,7 +63,7 @@ impl GrantKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The settings that are left out while it is suspended. What only restricts stays.
+    /// The settings that are ignored while it is suspended. What only restricts stays.
     pub(crate) fn keys(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Hooks => &[&["hooks"], &["hooksConfig"]],
@@ -80,14 +80,14 @@ impl GrantKind {
     }
 }
 
-/// A file that is larger is noted by its beginning and its size.
+/// The size above which a file's fingerprint covers only its start and size.
 const LARGEST: u64 = 4 << 20;
 
-/// More files of one folder are not looked at.
+/// The most files of one folder to fingerprint.
 const MOST_FILES: usize = 500;
 
-/// Things of a folder that are suspended where they change: hooks, servers, endpoints, policies and agents. `settings` is
-/// the file that counts there.
+/// Content of a folder that is suspended when it changes: hooks, servers, endpoints, policies and agents. `settings` is its
+/// settings file.
 pub(crate) fn rights_of(folder: &Path, settings: &Path) -> Contents {
     let place = WorkspaceFolder::of(folder);
     let settings = read_settings(settings).unwrap_or_default();
@@ -119,7 +119,7 @@ pub(crate) fn rights_of(folder: &Path, settings: &Path) -> Contents {
     contents
 }
 
-/// Things of a folder that count after a change as well, with a notice: memory, skills and commands.
+/// Content of a folder that is used after a change as well, with a notice: memory, skills and commands.
 pub(crate) fn texts_of(folder: &Path, memory: &MemorySettings) -> Contents {
     let place = WorkspaceFolder::of(folder);
     let skills = [place.skills(), place.shared_skills()];
@@ -140,7 +140,7 @@ pub(super) fn memory_files(folder: &Path, settings: &MemorySettings) -> Vec<Path
     load(folder, settings).files.into_iter().map(|file| file.path).collect()
 }
 
-/// The memory files of a folder that are links out of it, and are not read.
+/// The memory files of a folder that link out of it, and are not read.
 pub(super) fn memory_links_out(folder: &Path, settings: &MemorySettings) -> Vec<PathBuf> {
     let skipped = load(folder, settings).skipped.into_iter();
     let leads_out = |reason: &SkipReason| matches!(reason, SkipReason::Outside { .. });
@@ -160,7 +160,7 @@ pub(super) fn read_settings(file: &Path) -> Result<Map<String, Value>, String> {
         Err(error) => return Err(error.to_string()),
     };
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let blanked = blank_comments(bytes).map_err(|_| "a comment never ends".to_owned())?;
+    let blanked = blank_comments(bytes).map_err(|_| "unterminated comment".to_owned())?;
     if blanked.trim_ascii().is_empty() {
         return Ok(Map::new());
     }
@@ -209,7 +209,7 @@ fn hooks(
     items
 }
 
-/// A server as people know it: its command, or its address.
+/// A server's command or address.
 fn server(value: &Value) -> String {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     if let Some(address) = text("httpUrl").or_else(|| text("url")) {
@@ -226,7 +226,7 @@ fn endpoint(value: &Value) -> String {
     text("endpoint").map(str::to_owned).into_iter().chain(key).collect::<Vec<_>>().join(" ")
 }
 
-/// The fingerprint of a value; a secret is not shown in it.
+/// The fingerprint of a value; hides secrets.
 fn fingerprint(value: &Value, shown: &str) -> Fingerprint {
     let shown = if has_secret(shown).is_some() { "(holds a secret)" } else { shown };
     Fingerprint::of(value.to_string().as_bytes(), shown)

@@ -1,5 +1,4 @@
-//! Trust in a folder: whether its files may count, as the user, the environment and the rules have it; and whether they are
-//! still what was trusted.
+//! Trust in a folder: decided by the user, the environment and the rules; and whether its content is still what was trusted.
 
 mod grants;
 mod preview;
@@ -18,8 +17,8 @@ pub use preview::TrustPreview;
 pub(crate) use review::note_texts;
 pub use review::{TrustReview, confirm, review};
 
-/// Decides whether a folder is trusted. `needs_trust` is what the user's own settings say: were a workspace asked, it could
-/// trust itself. Without a home there are no rules, and only the environment can say yes.
+/// Decides whether a folder is trusted. `needs_trust` comes from the user's own settings: a workspace could otherwise trust
+/// itself. Without a home there are no rules, and only the environment can say yes.
 pub fn decide(
     folder: &Path,
     home: Option<&Home>,
@@ -33,8 +32,8 @@ pub fn decide(
     TrustedFolders::at(rules).decide(&query)
 }
 
-/// A notice of what an agent leaves out in a folder that is not trusted; `None` where that is nothing. `memory` says
-/// what memory files are called, `file` names the settings that do not count.
+/// A notice of what an agent ignores in an untrusted folder; `None` if nothing. `memory` has the names of memory files,
+/// `file` is the ignored settings file.
 pub fn untrusted_notice(
     folder: &Path,
     home: Option<&Home>,
@@ -61,21 +60,21 @@ pub fn untrusted_notice(
             let rules = home.map(|home| home.trusted_folders().display().to_string()).unwrap_or_default();
             because(&decider, &rules)
         }
-        _ => "`longhaul trust add` shows what it would activate, and trusts it".into(),
+        _ => "run `longhaul trust add` to see what it would activate and trust it".into(),
     };
-    Ok(Some(format!("{} is not trusted and has no say; left out: {left_out}; {hint}", folder.display())))
+    Ok(Some(format!("{} is not trusted; ignored: {left_out}; {hint}", folder.display())))
 }
 
 /// The decider, as the end of a sentence; `file` is that of the rules.
 pub fn because(decider: &Decider, file: &str) -> String {
     match decider {
-        Decider::Environment => "GEMINI_CLI_TRUST_WORKSPACE says so".into(),
+        Decider::Environment => "set by GEMINI_CLI_TRUST_WORKSPACE".into(),
         Decider::FeatureDisabled => {
-            "security.folderTrust.enabled is false, so that no folder needs trust".into()
+            "security.folderTrust.enabled is false, so every folder is trusted".into()
         }
-        Decider::Editor => "the editor says so".into(),
+        Decider::Editor => "set by the editor".into(),
         Decider::Rule(rule) => {
-            format!("the rule {:?}: {:?} in {file}", rule.path.display().to_string(), rule.level.as_str())
+            format!("rule {:?}: {:?} in {file}", rule.path.display().to_string(), rule.level.as_str())
         }
     }
 }

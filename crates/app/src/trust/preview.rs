@@ -1,4 +1,4 @@
-//! Shows what a folder would activate if it were trusted. Its files are only looked at.
+//! Previews what a folder would activate if it were trusted. Its files are only read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ pub struct TrustPreview {
     pub endpoints: Vec<(String, String)>,
     /// Links among these files: from where, to where.
     pub links: Vec<(String, String)>,
-    /// Warnings about what deserves a second look.
+    /// Warnings about risky content.
     pub warnings: Vec<String>,
 }
 
-/// More links are not looked for.
+/// The most links to look for.
 const MOST_LINKS: usize = 50;
 
 impl TrustPreview {
@@ -38,7 +38,7 @@ impl TrustPreview {
         let settings = match read_settings(&place.settings()) {
             Ok(settings) => settings,
             Err(reason) => {
-                preview.warnings.push(format!("its settings cannot be read: {reason}"));
+                preview.warnings.push(format!("could not read its settings: {reason}"));
                 Map::new()
             }
         };
@@ -82,7 +82,7 @@ impl TrustPreview {
         self.kinds.is_empty()
     }
 
-    /// The things left out without trust, in a few words such as `settings, 2 hooks, GEMINI.md`.
+    /// The content ignored without trust, in a few words such as `settings, 2 hooks, GEMINI.md`.
     pub(crate) fn left_out(&self) -> String {
         let mut parts = Vec::new();
         for (kind, names) in &self.kinds {
@@ -144,26 +144,24 @@ impl TrustPreview {
             self.warnings.push("general.defaultApprovalMode lets tools run without asking".into());
         }
         if at("security.folderTrust.enabled") == Some(&Value::Bool(false)) {
-            self.warnings.push(
-                "security.folderTrust.enabled tries to switch trust off; it does not count there".into(),
-            );
+            self.warnings
+                .push("security.folderTrust.enabled tries to turn trust off; it is ignored there".into());
         }
         if at("tools.sandbox") == Some(&Value::Bool(false)) {
-            self.warnings.push("tools.sandbox switches the sandbox off".into());
+            self.warnings.push("tools.sandbox turns the sandbox off".into());
         }
         if at("context.includeDirectories").is_some_and(is_filled) {
-            self.warnings.push("context.includeDirectories opens more folders to tools".into());
+            self.warnings.push("context.includeDirectories gives tools access to more folders".into());
         }
         if !self.endpoints.is_empty() {
-            self.warnings.push("endpoints say where your conversations and keys are sent".into());
+            self.warnings.push("endpoints decide where your conversations and keys are sent".into());
         }
         if !self.links.is_empty() {
-            self.warnings.push("links lead to files that may change without you seeing it here".into());
+            self.warnings.push("links point to files that may change without notice".into());
         }
-        for (kind, what) in [
-            ("hooks", "hooks run commands by themselves"),
-            ("agents", "agents have instructions of their own"),
-        ] {
+        for (kind, what) in
+            [("hooks", "hooks run commands automatically"), ("agents", "agents have their own instructions")]
+        {
             if self.kinds.iter().any(|(known, _)| *known == kind) {
                 self.warnings.push(what.into());
             }

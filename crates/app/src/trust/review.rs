@@ -1,4 +1,4 @@
-//! Compares a trusted folder with what it held when it was trusted.
+//! Compares a trusted folder with its content when it was trusted.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,10 +13,10 @@ use longhaul_workspace::{
 use super::grants::{GrantKind, rights_of, texts_of};
 use crate::settings_files::settings_files;
 
-/// The changes in a folder since it was trusted, and the kinds that therefore do not count.
+/// The changes in a folder since it was trusted, and the kinds that are therefore suspended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustReview {
-    /// The kinds that do not count until a person has confirmed the change.
+    /// The kinds that are suspended until a user confirms the change.
     pub(crate) suspended: BTreeSet<GrantKind>,
     /// The changes of those kinds.
     pub changes: Vec<ContentChange>,
@@ -36,7 +36,7 @@ impl TrustReview {
         Self { suspended, changes }
     }
 
-    /// A warning that says what does not count and how to confirm it; nothing if all counts.
+    /// A warning that names what is suspended and how to confirm it; `None` if nothing is.
     pub fn warning(&self, folder: &Path) -> Option<String> {
         let kinds: Vec<&str> = self.suspended.iter().map(|kind| kind.name()).collect();
         let [first, others @ ..] = self.changes.as_slice() else { return None };
@@ -45,15 +45,15 @@ impl TrustReview {
             count => format!(", and {}", plural(count, "more change", "more changes")),
         };
         Some(format!(
-            "suspended until you confirm them: {} of {}, changed since it was trusted ({first}{more}); `longhaul trust add` \
-             shows and confirms the change",
+            "suspended until you confirm them: {} of {}, changed since it was trusted ({first}{more}); run \
+             `longhaul trust add` to review the change",
             kinds.join(", "),
             folder.display(),
         ))
     }
 }
 
-/// Compares what grants rights in a folder with what it was. Where nothing was noted, nothing is suspended.
+/// Compares the content that grants rights with the recorded one. Without a record, nothing is suspended.
 ///
 /// # Errors
 /// The record cannot be read.
@@ -67,18 +67,18 @@ pub fn review(home: &Home, folder: &Path) -> Result<TrustReview, WorkspaceError>
     Ok(TrustReview::of(changes_between(&noted, &rights(home, folder))))
 }
 
-/// Notes all that a folder holds now, as confirmed.
+/// Records all content of a folder as confirmed.
 ///
 /// # Errors
-/// The contents cannot be noted.
+/// The content cannot be recorded.
 pub fn confirm(home: &Home, folder: &Path, memory: &MemorySettings) -> Result<(), WorkspaceError> {
     let mut contents = rights(home, folder);
     contents.extend(texts_of(folder, memory));
     TrustedContents::at(&home.trusted_contents()).remember(folder, &contents, Patience::default())
 }
 
-/// Takes note of a folder in which a session begins: one that was never noted is taken as it is, and of memory, skills and
-/// commands that changed a notice tells.
+/// Records a folder in which a session begins: the first time as it is, later with a notice of changed memory, skills and
+/// commands.
 pub(crate) fn note_texts(home: &Home, folder: &Path, trust: &Trust, memory: &MemorySettings) -> Vec<String> {
     // Where the environment or a setting says so, every folder is trusted as it is.
     let is_by_rule = matches!(trust, Trust::Trusted(Decider::Rule(_) | Decider::Editor));
@@ -88,7 +88,7 @@ pub(crate) fn note_texts(home: &Home, folder: &Path, trust: &Trust, memory: &Mem
     try_note_texts(home, folder, memory).unwrap_or_else(|error| match error {
         // The session itself says that nothing can be kept.
         WorkspaceError::ReadOnly { .. } | WorkspaceError::DiskFull { .. } => Vec::new(),
-        error => vec![format!("what this folder holds could not be noted: {error}")],
+        error => vec![format!("could not record what this folder holds: {error}")],
     })
 }
 

@@ -1,4 +1,4 @@
-//! `longhaul recall QUERY`: finds again what was said or compacted away in this project's sessions.
+//! `longhaul recall QUERY`: searches this project's sessions, including what was compacted away.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,26 +17,26 @@ use crate::output::{Page, Screen, fit, plural, print_json, thousands, visible, w
 
 #[derive(Debug, Args)]
 pub(crate) struct RecallOptions {
-    /// What to look for: words, a "quoted phrase", a path, or a mark such as m12.
+    /// Words, a "quoted phrase", a path, or a message number such as m12.
     #[arg(required = true)]
     query: Vec<String>,
-    /// Looks in one session only: latest, its number in `sessions list`, its id, or a file of any known format.
+    /// Search one session only: latest, its number in `sessions list`, its id, or a session file.
     #[arg(long, value_name = "SESSION")]
     session: Option<PathBuf>,
-    /// How many places to show.
+    /// Maximum number of results.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit)]
     limit: usize,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
-/// Finds and prints.
+/// Searches and prints.
 pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()> {
     let query = options.query.join(" ");
     let mut search = Search::new(&query);
     if search.is_empty() {
-        return Err(hinted(anyhow!("there is nothing to look for in {query:?}"), "give a word or a path"));
+        return Err(hinted(anyhow!("nothing to search for in {query:?}"), "pass a word or a path"));
     }
     let files = files(options)?;
     let mut unread = Vec::new();
@@ -137,7 +137,7 @@ fn text(screen: Screen, query: &str, sessions: usize, search: &Search, hits: &[H
         plural(sessions, "session", "sessions")
     );
     if hits.is_empty() {
-        page.line(&format!("Nothing about {} in {searched}.", visible(query)));
+        page.line(&format!("No matches for {} in {searched}.", visible(query)));
         return page.into_text();
     }
     for hit in hits {
@@ -146,7 +146,7 @@ fn text(screen: Screen, query: &str, sessions: usize, search: &Search, hits: &[H
     }
     page.gap();
     page.line(&format!(
-        "Searched {searched}. `longhaul sessions show SESSION --message MARK` shows one whole."
+        "Searched {searched}. Show a whole message with `longhaul sessions show SESSION --message NUMBER`."
     ));
     page.into_text()
 }

@@ -3,12 +3,12 @@
 use clap::ValueEnum;
 use longhaul_app::skills::SkillScope;
 
-/// Whose skills are meant.
+/// The owner of skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SkillScopeArgument {
     /// Yours, in every project.
     User,
-    /// Those of the current folder.
+    /// The current folder's.
     #[value(alias = "project")]
     Workspace,
 }

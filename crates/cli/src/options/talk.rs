@@ -9,45 +9,45 @@ use super::WorkOptions;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct TalkOptions {
-    /// Asks a model this and prints its answer; what comes on standard input stands before it, as data.
+    /// Send this prompt and print the answer; standard input is sent before it, as data.
     #[arg(short, long, value_name = "PROMPT")]
     pub(crate) prompt: Option<String>,
-    /// The model to talk to: a name, provider/name, or auto, pro, flash or flash-lite.
+    /// Model to talk to: a name, provider/name, or auto, pro, flash or flash-lite.
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Goes on with a session of this folder: latest, its number in `sessions list`, its id; or with one in a file.
+    /// Resume a session: latest, its number in `sessions list`, its id, or a session file.
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
     pub(crate) resume: Option<PathBuf>,
-    /// With --resume: goes on in a copy of the session, which stays as it is; another program may be writing it.
+    /// With --resume: continue in a copy and leave the session unchanged, even while another program writes it.
     #[arg(long, requires = "resume")]
     pub(crate) fork: bool,
-    /// How the answer is printed [default: text].
+    /// Output format [default: text].
     #[arg(long, value_name = "FORMAT")]
     pub(crate) output_format: Option<OutputFormat>,
-    /// A file of certificates to trust beside the system's.
+    /// PEM file of certificates to trust besides the system's.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
-    /// Talks in plain lines, one after the other, as screen readers like it.
+    /// Use plain lines, one after another, for screen readers.
     #[arg(long, conflicts_with_all = ["prompt", "output_format"])]
     screen_reader: bool,
     #[command(flatten)]
     pub(crate) work: WorkOptions,
 }
 
-/// How an answer is printed.
+/// The format of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// The text, as it arrives.
+    /// Text, as it arrives.
     #[default]
     Text,
-    /// One JSON object when everything is over.
+    /// One JSON object at the end.
     Json,
-    /// One JSON object a line, as things happen.
+    /// One JSON object per line, as events happen.
     StreamJson,
 }
 
 impl TalkOptions {
-    /// Returns true if nothing of all this was given.
+    /// Returns true if none of these options was given.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { prompt, model, resume, fork, output_format, ca_file, screen_reader, work } = self;
         prompt.is_none()
@@ -60,12 +60,12 @@ impl TalkOptions {
             && work.is_empty()
     }
 
-    /// Returns true if the user wants to be talked to in plain lines.
+    /// Returns true if output should be plain lines for a screen reader.
     pub(crate) fn is_for_screen_readers(&self) -> bool {
         self.screen_reader
     }
 
-    /// Returns true if somebody is there to talk with.
+    /// Returns true if a user is at the terminal.
     pub(crate) fn is_interactive(&self) -> bool {
         let is_silent = self.prompt.is_none() && self.output_format.is_none();
         let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();

@@ -4,10 +4,10 @@ use clap::ValueEnum;
 use longhaul_compaction::{Threshold, parse_token_count};
 use longhaul_conversation::TokenCount;
 
-/// Who writes snapshots.
+/// The writer of snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Summariser {
-    /// Longhaul itself: no key, no network, always the same result.
+    /// Longhaul itself: no key, no network, the same result every time.
     Offline,
     /// A model.
     Model,

@@ -1,4 +1,4 @@
-//! The arguments that say what an agent may do.
+//! Options on what an agent may do.
 
 use std::path::PathBuf;
 
@@ -8,42 +8,42 @@ use longhaul_policy::ApprovalMode;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorkOptions {
-    /// How much you want to be asked before a tool runs; where nobody can be asked, what would be asked is refused.
+    /// When to ask before a tool runs; without a terminal, calls that need approval are refused.
     #[arg(long, value_name = "MODE")]
     approval_mode: Option<Mode>,
-    /// The same as --approval-mode yolo.
+    /// Same as --approval-mode yolo.
     #[arg(short, long, conflicts_with = "approval_mode")]
     yolo: bool,
-    /// Tools that run without asking, such as write_file or "run_shell_command(cargo test)"; commas separate several.
+    /// Tools that run without asking, such as write_file or "run_shell_command(cargo test)"; comma-separated.
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     allowed_tools: Vec<String>,
-    /// More folders that belong to the workspace; commas separate several.
+    /// Additional workspace folders; comma-separated.
     #[arg(long, value_name = "FOLDERS", value_delimiter = ',')]
     include_directories: Vec<PathBuf>,
-    /// How often the model may be asked in one turn [default: 100].
+    /// Maximum model calls per turn [default: 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: Option<u32>,
-    /// Files or folders of rules that count in place of those in the home.
+    /// Policy files or folders to use instead of those in the home; comma-separated.
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     policy: Vec<PathBuf>,
 }
 
-/// How much a user wants to be asked.
+/// The approval mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Reading is free, changing and running are asked for.
+    /// Reads run freely; edits and commands need approval.
     Default,
-    /// Edits of files are free, too.
+    /// File edits run freely, too.
     #[value(alias = "auto_edit", alias = "autoEdit")]
     AutoEdit,
-    /// Everything is free that no rule of yours forbids.
+    /// Everything runs that no rule denies.
     Yolo,
-    /// Only reading, for making a plan.
+    /// Read-only, for planning.
     Plan,
 }
 
 impl WorkOptions {
-    /// Returns true if nothing of all this was given.
+    /// Returns true if none of these options was given.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { approval_mode, yolo, allowed_tools, include_directories, max_turns, policy } = self;
         approval_mode.is_none()
@@ -54,7 +54,7 @@ impl WorkOptions {
             && policy.is_empty()
     }
 
-    /// The same as values.
+    /// The same as options of an agent.
     pub(crate) fn to_agent_options(&self) -> AgentOptions {
         AgentOptions {
             mode: self.mode(),

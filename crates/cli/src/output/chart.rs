@@ -17,7 +17,7 @@ pub(crate) fn bar(share: f64, width: usize) -> String {
     bar
 }
 
-/// A line of `width` columns at most that rises and falls with `values`; each column shows the highest it stands for.
+/// A line of at most `width` columns that follows `values`; each column shows the highest value it stands for.
 pub(crate) fn sparkline(values: &[u64], width: usize) -> String {
     let highest = values.iter().copied().max().unwrap_or(0).max(1);
     let columns = width.min(values.len());

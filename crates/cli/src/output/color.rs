@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// When to use colours.
+/// Colour mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set.
@@ -14,7 +14,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// The arguments' colours, where the rest of them makes no sense.
+    /// The colour mode from arguments that are otherwise invalid.
     pub(crate) fn of_arguments() -> Self {
         Self::among(std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()))
     }

@@ -20,7 +20,7 @@ pub(crate) fn write_json(object: &impl Serialize, to: impl Write) -> anyhow::Res
     written.and_then(|()| writeln!(to)).and_then(|()| to.flush()).context("could not write the output")
 }
 
-/// A path as JSON has it: names that are not Unicode are shown as well as can be.
+/// A path as JSON; names that are not Unicode are converted lossily.
 pub(crate) fn path_json(path: &Path) -> Value {
     path.to_string_lossy().into()
 }

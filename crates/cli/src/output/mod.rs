@@ -29,7 +29,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     std::io::stdout().lock().write_all(text.as_bytes()).context("could not write the output")
 }
 
-/// Writes text to standard error. If that is gone there is nobody left to tell.
+/// Writes text to standard error, ignoring failures.
 pub(crate) fn print_aside(text: &str) {
     std::io::stderr().lock().write_all(text.as_bytes()).ok();
 }
@@ -40,7 +40,7 @@ pub(crate) fn note(text: &str, color: Color) {
     print_aside(&format!("{label} {}\n", visible(text)));
 }
 
-/// Tells notes on standard error, such as why nothing happens for a while.
+/// A listener that prints notes on standard error, such as the reason for a wait.
 pub(crate) fn tell_notes(color: Color) -> WaitListener {
     Arc::new(move |text| note(text, color))
 }
@@ -53,7 +53,7 @@ pub(crate) struct Screen {
     pub(crate) width: usize,
 }
 
-/// Lines are not made wider than this, however wide the terminal is: long bars tell no more than short ones.
+/// The widest line, however wide the terminal is: long bars tell no more than short ones.
 const WIDEST: usize = 120;
 const DEFAULT_WIDTH: usize = 80;
 

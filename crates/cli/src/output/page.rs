@@ -55,7 +55,7 @@ impl Page {
         self.line(&line);
     }
 
-    /// A bar for `share` of a whole that is shown too; more than the whole is an alarm.
+    /// A bar for `share` of a whole that is shown, too; more than the whole is highlighted.
     pub(crate) fn gauge(&self, share: f64, width: usize) -> String {
         let filled = bar(share, width);
         let rest = "·".repeat(width.saturating_sub(filled.chars().count()));
@@ -79,7 +79,7 @@ impl Page {
         self.line(&line);
     }
 
-    /// A line that starts with a mark or a word in a column of its own; line ends in the text become spaces.
+    /// A line that starts with a label in a column of its own; line breaks in the text become spaces.
     pub(crate) fn item(&mut self, mark: &str, mark_width: usize, text: &str) {
         let text: Vec<&str> = text.split_whitespace().collect();
         let room = self.screen.width.saturating_sub(mark_width + 3);
@@ -95,7 +95,7 @@ impl Page {
         }
     }
 
-    /// The line that counts how many of `count` things are not listed.
+    /// A line with the number of things not listed.
     pub(crate) fn more(&mut self, count: usize, listed: usize, what: &str) {
         if count > listed {
             let line = format!("  and {} more {what}; --json lists all", thousands((count - listed) as u64));

@@ -1,15 +1,15 @@
-//! Shows on a terminal that work goes on.
+//! Progress on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Work that ends sooner needs no progress.
+/// The time before progress is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// Does some work. If it takes longer than a second, a terminal shows meanwhile what `line` says.
+/// Does some work. After a second, a terminal shows `line` meanwhile.
 pub(crate) fn with_progress<T>(line: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
     if !io::stderr().is_terminal() {
         return work();

@@ -1,9 +1,9 @@
-//! Proposals of the inboxes in words: their evidence, and what an undo took back.
+//! Texts about inbox proposals: their evidence, and what an undo restored.
 
 use longhaul_skills::{TakenBack, Undone};
 use serde_json::Value;
 
-/// The evidence of findings, in lines: what it is, then each session with its messages.
+/// The evidence in lines: each finding, then each session with its messages.
 pub(crate) fn evidence_lines(evidence: &[Value]) -> Vec<String> {
     let mut lines = Vec::new();
     for found in evidence {
@@ -18,20 +18,21 @@ pub(crate) fn evidence_lines(evidence: &[Value]) -> Vec<String> {
     lines
 }
 
-/// The undone acceptance, in a sentence.
+/// A sentence on an undone acceptance.
 pub(crate) fn undone_words(undone: &Undone) -> String {
     match undone {
-        Undone::Skill(skill) => format!("{} waits again; {} is gone.", skill.name, skill.target.display()),
+        Undone::Skill(skill) => {
+            format!("{} is pending again; removed {}.", skill.name, skill.target.display())
+        }
         Undone::Update(update) => taken_back_words(update),
     }
 }
 
-/// Which patches were taken back, in a sentence.
+/// A sentence on undone patches.
 pub(crate) fn taken_back_words(undone: &TakenBack) -> String {
     let files: Vec<String> = undone.restored.iter().map(|path| path.display().to_string()).collect();
-    let is = if files.len() == 1 { "is" } else { "are" };
-    let waits = if undone.patches.len() == 1 { "waits" } else { "wait" };
-    format!("{} {waits} again; {} {is} as before.", undone.patches.join(", "), files.join(", "))
+    let are = if undone.patches.len() == 1 { "is" } else { "are" };
+    format!("{} {are} pending again; restored {}.", undone.patches.join(", "), files.join(", "))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Losses: what a format could not hold, by kind.
+//! Losses: what a format cannot hold, by kind.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::output::{Screen, fit, plural, thousands, visible};
 /// The most places that are named for each kind.
 const EXAMPLES: usize = 5;
 
-/// One line for each kind, with how often and where first; nothing if all could be written.
+/// One line for each kind, with its count and first places; empty if nothing is lost.
 pub(crate) fn text(lost: &[Loss], screen: &Screen) -> String {
     if lost.is_empty() {
         return String::new();
@@ -19,7 +19,7 @@ pub(crate) fn text(lost: &[Loss], screen: &Screen) -> String {
     for loss in lost {
         kinds.entry(loss.kind).or_default().push(loss);
     }
-    let heading = format!("{} this format cannot hold:", plural(lost.len(), "thing", "things"));
+    let heading = format!("{} this format cannot hold:", plural(lost.len(), "item", "items"));
     let mut text = format!("{}\n", screen.strong(&heading));
     for (kind, losses) in kinds {
         let (names, places) = (names(kind, &losses), places(&losses));
@@ -30,7 +30,7 @@ pub(crate) fn text(lost: &[Loss], screen: &Screen) -> String {
     text
 }
 
-/// The names of lost fields, the most frequent first; other kinds tell enough.
+/// The names of lost fields, most frequent first; other kinds say enough.
 fn names(kind: LossKind, losses: &[&Loss]) -> String {
     if kind != LossKind::Fields {
         return String::new();
@@ -46,7 +46,7 @@ fn names(kind: LossKind, losses: &[&Loss]) -> String {
     if shown.is_empty() { String::new() } else { format!(" ({}{more})", shown.join(", ")) }
 }
 
-/// The first messages concerned, each once.
+/// The first messages affected, each once.
 fn places(losses: &[&Loss]) -> String {
     let mut marks: Vec<String> = losses.iter().filter_map(|loss| mark(loss)).collect();
     marks.dedup();

@@ -1,4 +1,4 @@
-//! Secrets that were taken out of a session.
+//! Secrets redacted from a session.
 
 use longhaul_app::sessions::Redaction;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::output::{Screen, fit, plural, thousands, visible};
 /// The most places of a kind that are named in text for people.
 const EXAMPLES: usize = 5;
 
-/// The secrets taken out, for people: a line for each kind with how often and where first.
+/// The redacted secrets as text: a line for each kind, with its count and first places.
 pub(crate) fn redaction_text(redaction: &Redaction, screen: &Screen) -> String {
     let mut text = match redaction.count() {
         0 => format!("{}\n", screen.strong("No secrets found")),
@@ -26,7 +26,7 @@ pub(crate) fn redaction_text(redaction: &Redaction, screen: &Screen) -> String {
     text
 }
 
-/// The secrets taken out, as JSON.
+/// The redacted secrets as JSON.
 pub(crate) fn redaction_json(redaction: &Redaction) -> Value {
     let kinds = redaction.kinds().into_iter().map(|(kind, (count, places))| {
         let places: Vec<String> = places.into_iter().map(visible).collect();

@@ -1,4 +1,4 @@
-//! Repairs of a session, as JSON, and the losses that are only theirs.
+//! Repairs of a session as JSON, and the losses they cause.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use longhaul_conversation::{CallId, FaultKind, Repair};
 use longhaul_wire::{Loss, LossKind};
 use serde_json::{Value, json};
 
-/// Takes out what is lost only of the answers that repairs made up: nobody said those.
+/// Removes losses of answers that repairs added: nobody said those.
 pub(crate) fn drop_own_answers(lost: &mut Vec<Loss>, repairs: &[Repair]) {
     let answered = repairs.iter().filter(|repair| repair.fault.kind == FaultKind::UnansweredCall);
     let calls: HashSet<&str> =

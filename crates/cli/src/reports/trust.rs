@@ -12,9 +12,9 @@ use crate::output::{Page, pad, visible, wrapped};
 pub(crate) fn tell_preview(page: &mut Page, folder: &Path, preview: &TrustPreview) {
     let name = visible(&folder.display().to_string());
     if preview.is_empty() {
-        page.line(&format!("{name} has nothing that trust would activate."));
+        page.line(&format!("Trusting {name} activates nothing."));
     } else {
-        page.line(&format!("Trusted, {name} activates:"));
+        page.line(&format!("Trusting {name} activates:"));
     }
     let details = |page: &mut Page, kind: &str, lines: &[(String, String)], between: &str| {
         for (number, (name, what)) in lines.iter().enumerate() {
@@ -60,7 +60,7 @@ pub(crate) fn preview_json(preview: &TrustPreview) -> Value {
     object.into()
 }
 
-/// A line with a label, on as many lines as it takes: nothing of a command is hidden by its length.
+/// A labelled line, wrapped: a long command is shown in full.
 fn item(page: &mut Page, label: &str, text: &str) {
     const WIDTH: usize = 12;
     let room = page.screen.width.saturating_sub(WIDTH + 3).max(20);

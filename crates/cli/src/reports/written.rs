@@ -13,7 +13,7 @@ use crate::output::{self, Color, Screen, fit, plural, thousands, visible};
 /// The most warnings that are shown one by one.
 const WARNINGS_SHOWN: usize = 10;
 
-/// The screen for the report: not where the result goes.
+/// The screen for the report: standard error if the result goes to standard output.
 pub(crate) fn screen(destination: &Destination, color: Color) -> Screen {
     match destination {
         Destination::Stdout => Screen::of_stderr(color),
@@ -43,7 +43,7 @@ pub(crate) fn warnings(session: &Session, screen: &Screen) -> String {
     if session.info.warnings == 0 {
         return String::new();
     }
-    let heading = plural(session.info.warnings, "warning in reading:", "warnings in reading:");
+    let heading = plural(session.info.warnings, "warning while reading:", "warnings while reading:");
     let mut text = format!("{}\n", screen.strong(&heading));
     for warning in session.warnings.iter().take(WARNINGS_SHOWN) {
         let line = fit(&format!("  {warning}"), screen.width);
@@ -61,7 +61,7 @@ pub(crate) fn warnings(session: &Session, screen: &Screen) -> String {
 pub(crate) fn outcome(destination: &Destination, written: &WrittenSession) -> String {
     let format = written.format;
     match destination {
-        Destination::Nowhere => format!("nothing was written; -o OUT writes it as {format}"),
+        Destination::Nowhere => format!("nothing written; pass -o OUT to write it as {format}"),
         Destination::Stdout => format!("wrote it to standard output as {format}"),
         Destination::File { path, .. } | Destination::Stream(path) => {
             format!("wrote {} as {format}", visible(&path.display().to_string()))
@@ -69,7 +69,7 @@ pub(crate) fn outcome(destination: &Destination, written: &WrittenSession) -> St
     }
 }
 
-/// The fields that both commands have in their JSON; the messages were counted before they were written.
+/// The JSON fields that both commands share; messages are counted before they are written.
 pub(crate) fn fields(
     name: &str,
     session: &Session,

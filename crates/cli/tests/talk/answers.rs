@@ -155,7 +155,7 @@ fn without_words_there_is_help() {
     assert!(text(&output.stderr).contains("Usage: longhaul"), "{}", text(&output.stderr));
     let output = sandbox.run(&["-p", "  "]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("nothing to say"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("no prompt: "), "{}", text(&output.stderr));
     let output = sandbox.run(&["-p", "hi", "doctor"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(sandbox.sessions().is_empty() && sandbox.server.requests().is_empty());
@@ -236,7 +236,7 @@ fn a_busy_model_is_asked_again_and_that_is_told() {
     let output = sandbox.say(&["-p", "hi"]);
     assert_eq!(text(&output.stdout), "Yes.\n");
     assert!(
-        text(&output.stderr).contains("the model is busy") && text(&output.stderr).contains("trying again")
+        text(&output.stderr).contains("the model is busy") && text(&output.stderr).contains("retrying in")
     );
 }
 
@@ -248,7 +248,7 @@ fn an_empty_stream_is_asked_for_again() {
         let output = sandbox.say(&["-p", "hi"]);
         let said = text(&output.stderr);
         assert_eq!(text(&output.stdout), "Yes.\n", "{wire:?}: {said}");
-        assert!(said.contains("it was empty; trying again"), "{wire:?}: {said}");
+        assert!(said.contains("it was empty; retrying in"), "{wire:?}: {said}");
         assert_eq!(sandbox.server.requests().len(), 2);
     }
 }
@@ -269,7 +269,7 @@ fn a_proxy_is_gone_through() {
 fn a_window_that_nobody_knows_is_told() {
     let sandbox = Sandbox::new(Wire::OpenAi, (0..2).map(|_| Wire::OpenAi.texts(&["Yes."])));
     let said = text(&sandbox.run(&["-m", "llama99", "-p", "hi"]).stderr);
-    assert!(said.contains("the window of llama99 is not known, 1,048,576 tokens are assumed"), "{said}");
+    assert!(said.contains("the window of llama99 is unknown; assuming 1,048,576 tokens"), "{said}");
     sandbox.settings(r#"{"longhaul": {"windows": {"llama99": "8k"}}}"#);
     assert_eq!(text(&sandbox.run(&["-m", "llama99", "-p", "hi"]).stderr), "");
 }

@@ -36,7 +36,7 @@ fn with_the_key_of_another_a_model_must_be_named() {
     sandbox.set("GEMINI_API_KEY", "");
     sandbox.set("GOOGLE_GEMINI_BASE_URL", "");
     let said = text(&sandbox.run(&["-p", "hi"]).stderr);
-    assert!(said.contains("no model is named") && said.contains("of openai with -m"), "{said}");
+    assert!(said.contains("no model is set") && said.contains("of openai with -m"), "{said}");
 }
 
 #[test]
@@ -166,5 +166,5 @@ fn a_withheld_answer_is_a_failure_and_a_short_one_a_warning() {
     sandbox.check_fails(&["-p", "hi"], &["withheld the answer"]);
     let output = sandbox.say(&["-p", "hi"]);
     assert!(output.status.success());
-    assert!(text(&output.stderr).contains("cut off at the model's limit"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("cut off at the model's output limit"), "{}", text(&output.stderr));
 }

@@ -62,13 +62,13 @@ fn a_model_that_failed_three_times_is_not_asked_again() {
     assert_eq!((&state["breaker"], &state["failures"]), (&json!("open"), &json!(3)), "{state}");
     assert_eq!(state["spend"]["calls"], summary.requests().len(), "{state}");
     let told = text(&sandbox.run(&["sessions", "show", "latest"]).stdout);
-    assert!(told.contains("models are not asked for snapshots any more"), "{told}");
+    assert!(told.contains("models no longer write snapshots"), "{told}");
 
     // A copy remembers it; a reset gives the model another chance.
     sandbox.answer(&["-p", "Go on.", "--resume", "--fork"]);
     assert_eq!(show(&sandbox)["state"]["breaker"], "open");
     let reset = text(&sandbox.run(&["sessions", "reset", "latest"]).stdout);
-    assert!(reset.starts_with("Reset: models may be asked for snapshots again."), "{reset}");
+    assert!(reset.starts_with("Reset: models may write snapshots again."), "{reset}");
     let state = &show(&sandbox)["state"];
     assert_eq!(
         (&state["breaker"], &state["failures"], &state["latch"]),
@@ -111,7 +111,7 @@ fn resetting_what_is_as_it_was_changes_nothing() {
     sandbox.answer(&["-p", "hi"]);
     let before = sandbox.session();
     let reset = sandbox.run(&["sessions", "reset", "latest"]);
-    assert!(text(&reset.stdout).starts_with("There is nothing to reset"), "{}", text(&reset.stderr));
+    assert!(text(&reset.stdout).starts_with("Nothing to reset"), "{}", text(&reset.stderr));
     assert_eq!(sandbox.session(), before);
     fs::write(sandbox.path("work/other.json"), r#"{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}"#)
         .expect("written");

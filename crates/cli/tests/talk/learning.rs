@@ -195,9 +195,9 @@ fn a_repeated_workflow_is_learned_once() {
     check_run_with(
         &sandbox,
         vec![read("cccccccc-3"), end()],
-        &["read 1 session in 2 steps", "No new skill comes out of this."],
+        &["read 1 session in 2 steps", "No new skills found."],
     );
-    check_run(&sandbox, &["There are no new sessions to learn from"]);
+    check_run(&sandbox, &["No new sessions to learn from"]);
     // A session that goes on is new again.
     let file = chats(&sandbox).join("session-2026-01-02T10-00-aaaaaaaa.jsonl");
     let more = "{\"id\":\"u99\",\"timestamp\":\"2026-02-01T10:00:00.000Z\",\"type\":\"user\",\"content\":[{\"text\":\"Go on\"}]}\n{\"$set\":{\"lastUpdated\":\"2026-02-01T10:00:00.000Z\"}}\n";
@@ -225,7 +225,7 @@ fn what_happened_once_comes_to_nothing() {
     let once = [("aaaaaaaa-1", "m2")];
     let sandbox =
         sandbox([read("aaaaaaaa-1"), write("release-it", &once), write("release-it", &once), end()]);
-    check_run(&sandbox, &["No new skill comes out of this."]);
+    check_run(&sandbox, &["No new skills found."]);
     assert!(waiting(&sandbox).is_empty());
 }
 
@@ -245,7 +245,7 @@ fn a_model_that_obeys_a_session_gets_nowhere() {
         ),
         end(),
     ]);
-    check_run(&sandbox, &["No new skill comes out of this."]);
+    check_run(&sandbox, &["No new skills found."]);
     assert!(
         waiting(&sandbox).is_empty()
             && fs::read_dir(sandbox.path("work")).expect("a folder").next().is_none()
@@ -259,7 +259,7 @@ fn what_the_user_typed_is_proposed_and_never_applied() {
     let quote = "And what about part 3 of day 2?";
     let fact = json!({"kind": "private", "fact": "Part 3 is always asked about.", "quote": quote, "session": "aaaaaaaa-1"});
     let sandbox = sandbox([read("aaaaaaaa-1"), call("propose_fact", &fact), end()]);
-    check_run(&sandbox, &["1 fact waits to be remembered"]);
+    check_run(&sandbox, &["1 fact to remember"]);
     let told = text(&sandbox.run(&["memory", "inbox"]).stdout);
     let line = format!("+- Part 3 is always asked about. — “{quote}” (the user, session aaaaaaaa-1 m");
     assert!(told.contains(&line), "{told}");
@@ -377,7 +377,7 @@ fn while_one_learns_another_leaves_quietly() {
     let output = sandbox.run(&EXTRACT);
     assert_eq!(
         (output.status.code(), text(&output.stdout).as_str()),
-        (Some(0), "Skills are being extracted already.\n")
+        (Some(0), "Skill extraction is already running.\n")
     );
     assert_eq!(sandbox.server.requests().len(), 1);
     child.kill().expect("killed");

@@ -22,7 +22,7 @@ fn check_refused(sandbox: &Sandbox, arguments: &[&str]) {
         sandbox.sessions().into_iter().map(|path| fs::read_to_string(path).expect("it is text")).collect()
     };
     let (before, sent) = (recorded(), sandbox.server.requests().len());
-    sandbox.check_fails(arguments, &["error: could not ", "recorded: free some space"]);
+    sandbox.check_fails(arguments, &["error: could not ", "recorded: free some disk space"]);
     assert_eq!((recorded(), sandbox.server.requests().len()), (before, sent));
 }
 
@@ -208,7 +208,7 @@ fn wherever_the_disk_fills_the_turn_fails_and_can_go_on() {
         assert!(said.lines().any(|line| line.starts_with("error: ")), "{said}");
         assert!(said.contains("caused by: File too large"), "{said}");
         assert!(
-            said.lines().any(|line| line.starts_with("hint: ") && line.contains("free some space")),
+            said.lines().any(|line| line.starts_with("hint: ") && line.contains("free some disk space")),
             "{said}"
         );
         stopped_after[sandbox.server.requests().len()] += 1;
@@ -253,7 +253,7 @@ fn a_turn_that_could_not_be_recorded_is_told_as_json() {
     assert!(
         message
             .as_str()
-            .is_some_and(|text| text.starts_with("the turn stopped, as it could not be recorded"))
+            .is_some_and(|text| text.starts_with("the turn stopped because it could not be recorded"))
     );
     let id = result["session_id"].as_str().expect("an id");
     assert!(hint.as_str().is_some_and(|text| text.ends_with(&format!("--resume {id}"))), "{hint}");

@@ -35,7 +35,7 @@ fn yolo_can_be_switched_off_by_anybody_and_on_again_by_nobody() {
     sandbox.write("work/.gemini/settings.json", r#"{"security": {"disableYoloMode": false}}"#);
     for flag in [&["--yolo"][..], &["--approval-mode", "yolo"]] {
         let arguments = [&["-p", "hi"], flag].concat();
-        sandbox.check_fails(&arguments, &["yolo is switched off by security.disableYoloMode", "home"]);
+        sandbox.check_fails(&arguments, &["yolo mode is disabled by security.disableYoloMode", "home"]);
     }
     sandbox.settings("{}");
     sandbox.write("work/.gemini/settings.json", off);
@@ -69,7 +69,7 @@ fn what_is_not_honoured_is_named_in_one_line() {
     let sandbox = Sandbox::gemini([gemini::text("Yes.")]);
     sandbox.settings(r#"{"mcpServers": {"a": {}}, "ui": {"theme": "x"}, "telemetry": {"enabled": true}}"#);
     let told = text(&sandbox.say(&["-p", "hi"]).stderr);
-    let lines: Vec<&str> = told.lines().filter(|line| line.contains("not honoured")).collect();
+    let lines: Vec<&str> = told.lines().filter(|line| line.contains("not supported")).collect();
     assert_eq!(lines.len(), 1, "{told}");
     assert!(lines[0].contains("mcpServers, telemetry;") && lines[0].contains("longhaul doctor"), "{told}");
 }

@@ -43,16 +43,16 @@ fn a_session_goes_on_under_the_name_that_the_list_shows() {
     assert_eq!(sandbox.last_said(), ["first", "One.", "second"]);
     assert!(sandbox.run(&["sessions", "show", shown]).status.success());
     // Less than that is no name.
-    sandbox.check_fails(&["--resume", &shown[..7], "-p", "x"], &["no file and no session called"]);
+    sandbox.check_fails(&["--resume", &shown[..7], "-p", "x"], &["no file or session named"]);
 }
 
 #[test]
 fn unknown_sessions_are_not_guessed() {
     let sandbox = Sandbox::gemini([gemini::text("One.")]);
-    sandbox.check_fails(&["-p", "hi", "--resume"], &["no session"]);
+    sandbox.check_fails(&["-p", "hi", "--resume"], &["no file or session named latest"]);
     sandbox.answer(&["-p", "first"]);
-    sandbox.check_fails(&["-p", "hi", "--resume", "7"], &["no file and no session called 7"]);
-    sandbox.check_fails(&["-p", "hi", "--resume", "no/such.jsonl"], &["there is no file"]);
+    sandbox.check_fails(&["-p", "hi", "--resume", "7"], &["no file or session named 7"]);
+    sandbox.check_fails(&["-p", "hi", "--resume", "no/such.jsonl"], &["no such file:"]);
     assert_eq!(sandbox.sessions().len(), 1);
 }
 

@@ -81,7 +81,7 @@ fn a_refused_length_leads_to_one_more_try() {
     sandbox.answer(&["-p", "Recite."]);
     let output = sandbox.say(&["-p", "Again.", "--resume"]);
     assert_eq!(text(&output.stdout), "Fine.\n", "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("asking again with less"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("retrying with less"), "{}", text(&output.stderr));
     let lengths: Vec<usize> =
         sandbox.server.requests().iter().map(|request| request.body.to_string().len()).collect();
     assert!(lengths[2] < lengths[1], "{lengths:?}");
@@ -164,11 +164,11 @@ fn a_compaction_is_taken_back_once_by_the_beginning_of_its_id() {
     let id = compacted.lines().find_map(|line| line.strip_prefix("compaction ")?.split(':').next());
     let id = id.expect("a compaction");
     let undo = |name: &str| sandbox.run(&["sessions", "undo", "latest", "--compaction", name]);
-    for (name, reason) in [("", "nothing to undo"), ("zzz", "nothing to undo under the name zzz")] {
+    for (name, reason) in [("", "no compaction with the id"), ("zzz", "no compaction with the id zzz")] {
         let refused = text(&undo(name).stderr);
         assert!(refused.contains(reason) && refused.contains("hint:"), "{refused}");
     }
-    assert!(text(&undo(&id[..8]).stdout).contains(&format!("Took back {id}")));
+    assert!(text(&undo(&id[..8]).stdout).contains(&format!("Undid {id}")));
     assert!(shown().contains(&format!("compaction {id} (undone): ")), "{}", shown());
-    assert!(text(&undo(&id[..8]).stderr).contains("was taken back already"));
+    assert!(text(&undo(&id[..8]).stderr).contains("is already undone"));
 }

@@ -109,7 +109,7 @@ fn a_session_has_one_writer_and_survives_its_sudden_end() {
     let sandbox = Sandbox::gemini([stalls, gemini::text("Yes.")]);
     let mut child = sandbox.start(&["-p", "hi"]);
     wait_for_request(&sandbox.server);
-    let told = ["is in use", "--fork goes on in a copy", "end the program that writes it"];
+    let told = ["is in use", "--fork to continue in a copy", "end the program that is writing it"];
     sandbox.check_fails(&["--resume", "-p", "Me too."], &told);
     child.kill().expect("it is killed");
     child.wait().expect("it ends");
@@ -135,7 +135,7 @@ fn a_session_in_use_can_be_forked() {
     let before = sandbox.session();
     let forked = sandbox.say(&["--resume", "--fork", "-p", "Me too."]);
     assert_eq!(text(&forked.stdout), "Yes.\n", "{}", text(&forked.stderr));
-    assert!(text(&forked.stderr).contains("go on with --resume "), "{}", text(&forked.stderr));
+    assert!(text(&forked.stderr).contains("continue with --resume "), "{}", text(&forked.stderr));
     let said = sandbox.last_said().concat();
     assert!(said.starts_with("Which colour?") && said.ends_with("Me too."), "{said}");
     assert_eq!(std::fs::read_to_string(&original[0]).expect("the original"), before);

@@ -249,13 +249,12 @@ fn a_tool_that_is_excluded_or_not_chosen_is_not_even_declared() {
 #[test]
 fn a_folder_that_is_not_there_is_named() {
     let sandbox = Sandbox::gemini([gemini::text("Yes.")]);
-    sandbox
-        .check_fails(&["-p", "Hello.", "--include-directories", "nowhere"], &["there is no folder nowhere"]);
+    sandbox.check_fails(&["-p", "Hello.", "--include-directories", "nowhere"], &["no such folder: nowhere"]);
     sandbox.settings(r#"{"context": {"includeDirectories": ["gone"]}}"#);
     let output = sandbox.say(&["-p", "Hello."]);
     let said = text(&output.stderr);
     assert!(
-        output.status.success() && said.contains("gone of context.includeDirectories does not count"),
+        output.status.success() && said.contains("gone in context.includeDirectories is ignored"),
         "{said}"
     );
 }
@@ -299,10 +298,10 @@ esac
     assert!(answered[0].to_string().contains("a is private"), "{answered:?}");
     assert!(answered[1].to_string().contains("text of c") && answered[1].to_string().contains("file_path"));
     assert!(sandbox.last_said().concat().contains("<hook_context>Remember the milk.</hook_context>"));
-    assert!(text(&output.stderr).contains("this project brings the hook"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("this project adds the hook"), "{}", text(&output.stderr));
 
     sandbox.settings(r#"{"hooks": {"BeforeAgent": [{"hooks": [{"type": "command", "command": "echo not today >&2; exit 2"}]}]}}"#);
-    sandbox.check_fails(&["-p", "hi"], &["a hook did not let the prompt pass", "not today"]);
+    sandbox.check_fails(&["-p", "hi"], &["a hook blocked the prompt", "not today"]);
 }
 
 /// Whether a process runs; one that has ended and that nobody asked after does not.
@@ -399,7 +398,7 @@ fn a_limit_of_steps_ends_the_turn_and_says_how_to_go_on() {
     let sandbox = trusted(Wire::Gemini, replies);
     sandbox.check_fails(
         &["-p", "Read.", "--max-turns", "2"],
-        &["asked 2 times in this turn", "--max-turns", "--resume"],
+        &["the limit of 2 model calls in this turn", "--max-turns", "--resume"],
     );
     assert_eq!(sandbox.server.requests().len(), 2);
 }

@@ -24,7 +24,7 @@ fn an_untrusted_folder_is_named_once_with_what_is_left_out() {
     let lines: Vec<&str> = told.lines().filter(|line| line.contains("not trusted")).collect();
     let [line] = lines.as_slice() else { panic!("{told}") };
     for wanted in
-        ["warning: ", "left out: ", "GEMINI.md", "settings", "1 hook", "1 skill", "`longhaul trust add`"]
+        ["warning: ", "ignored: ", "GEMINI.md", "settings", "1 hook", "1 skill", "`longhaul trust add`"]
     {
         assert!(line.contains(wanted), "no {wanted:?} in {line}");
     }

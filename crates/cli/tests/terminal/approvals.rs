@@ -175,6 +175,6 @@ fn a_command_is_not_confirmed_by_a_line_from_before() {
     assert_eq!(terminal.end(), 0);
     assert!(!sandbox.path("home/skills/tides").exists());
     let mut terminal = sandbox.start_with(80, 30, &["skills", "install", "new"]);
-    terminal.wait_for("[y/N]").send("y\n").wait_for("1 skill installed.");
+    terminal.wait_for("[y/N]").send("y\n").wait_for("Installed 1 skill.");
     assert!(sandbox.path("home/skills/tides").exists());
 }

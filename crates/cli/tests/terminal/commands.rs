@@ -108,10 +108,10 @@ fn the_conversation_is_exported_and_nothing_overwritten() {
     let sandbox = Sandbox::new([gemini::text("An answer.")]);
     let mut terminal = sandbox.start();
     terminal.wait_for("ask, or").enter("a question").wait_for("An answer.").wait_for("ask, or");
-    terminal.enter("/export talk.md").wait_for("The conversation is in");
+    terminal.enter("/export talk.md").wait_for("Exported the conversation to");
     let text = std::fs::read_to_string(sandbox.path("work/talk.md")).expect("written");
     assert!(text.contains("## You\n\na question") && text.contains("## Model\n\nAn answer."), "{text}");
-    terminal.enter("/export talk.md").wait_for("is there already");
+    terminal.enter("/export talk.md").wait_for("already exists");
 }
 
 #[test]

@@ -44,11 +44,11 @@ fn the_demo_is_played_on_the_screen() {
             "/compress",
             "Compacted ",
             "2 rules kept",
-            "❯ Which rules",
+            "❯ Which of my rules",
             "Always keep amounts",
             "❯ /compress undo",
             "Compaction undone:",
-            "On your own work",
+            "Try it on your own work",
         ] {
             let found = rest.find(told);
             assert!(found.is_some(), "{width}: no {told:?} in:\n{rest}");
@@ -76,7 +76,7 @@ fn whoever_has_seen_enough_of_the_demo_leaves() {
 fn whoever_is_in_a_hurry_presses_keys() {
     let sandbox = sandbox();
     let mut terminal = sandbox.start_with(80, 30, &["demo", "--speed", "0.05"]);
-    terminal.wait_for("❯ ask").send(&"x".repeat(20)).wait_for("On your own work");
+    terminal.wait_for("❯ ask").send(&"x".repeat(20)).wait_for("Try it on your own work");
     check_ended(&sandbox, &mut terminal, 0);
 }
 

@@ -60,7 +60,7 @@ fn what_was_found_is_told_while_nobody_waits() {
         call("complete_task", &json!({"result": "One fact."})),
     ]);
     let mut terminal = sandbox.start();
-    terminal.wait_for("ask, or").wait_for("Learned from past sessions: something to remember.");
+    terminal.wait_for("ask, or").wait_for("Learned from past sessions: facts to remember.");
     terminal.enter("/quit");
     assert_eq!(terminal.end(), 0);
     let names: Vec<PathBuf> = longhaul_testkit::files_below(&sandbox.path("home"));

@@ -52,14 +52,18 @@ fn skills_are_listed_switched_and_used() {
     let mut terminal = begin(&sandbox);
     terminal.enter("/skills").wait_for("Reads tables of tides. (one of the user's skills)");
     terminal.enter("/skills show tides").wait_for("Open the table.");
-    terminal.enter("/skills disable tides").wait_for("tides is off now").enter("First.").wait_for("One.");
+    terminal
+        .enter("/skills disable tides")
+        .wait_for("tides is now disabled")
+        .enter("First.")
+        .wait_for("One.");
     assert!(!sandbox.last_request().contains("Reads tables of tides."), "it is not offered any more");
     terminal.wait_for("ask, or").enter("/tides").wait_for("Unknown command: /tides");
     sandbox.write("home/skills/waves/SKILL.md", &skill("waves"));
-    terminal.enter("/skills enable tides").wait_for("tides is on now");
+    terminal.enter("/skills enable tides").wait_for("tides is now enabled");
     terminal
         .enter("/skills reload")
-        .wait_for("2 skills count now")
+        .wait_for("2 skills active")
         .send("/wav")
         .wait_for("▸ /waves  Reads tables of waves.");
     terminal
@@ -72,7 +76,7 @@ fn skills_are_listed_switched_and_used() {
     for part in ["of today", "<activated_skill name=\\\"waves\\\">", "tables of tides.", "tables of waves."] {
         assert!(request.contains(part), "{part}: {request}");
     }
-    terminal.wait_for("ask, or").enter("/skills show nobody").wait_for("There is no skill");
+    terminal.wait_for("ask, or").enter("/skills show nobody").wait_for("No skill named");
     terminal.enter("/skills").wait_for("active)");
     // Another conversation follows nothing.
     terminal.enter("/clear").wait_for("Conversation cleared").enter("/context").wait_for("If compacted now");
@@ -89,10 +93,10 @@ fn a_waiting_skill_is_settled_by_keys() {
     terminal.enter("/skills inbox").wait_for("▸ release  new skill, 2026-01-02").send("\r");
     terminal.wait_for("Open the table.").wait_for("procedure: a → b").wait_for("session s1, m2, m3");
     terminal.wait_for("a to accept for you").send("a");
-    terminal.wait_for("release counts now").wait_for("The inbox is empty");
-    terminal.send("u").wait_for("release waits again").wait_for("▸ release");
+    terminal.wait_for("release is active").wait_for("The inbox is empty");
+    terminal.send("u").wait_for("release is pending again").wait_for("▸ release");
     assert!(!sandbox.path("home/skills/release").exists());
-    terminal.send("p").wait_for("release counts now").wait_for(".gemini/skills/release").send("\x1b");
+    terminal.send("p").wait_for("release is active").wait_for(".gemini/skills/release").send("\x1b");
     terminal.wait_for("ask, or").enter("Hello.").wait_for("One.");
     assert!(sandbox.last_request().contains("Reads tables of release."), "the model knows of it");
     terminal.wait_for("ask, or").send("/rel").wait_for("▸ /release").send("\x15");
@@ -110,7 +114,7 @@ fn a_waiting_skill_is_settled_by_keys() {
         .send("d")
         .wait_for("for good?")
         .send("d")
-        .wait_for("other is gone")
+        .wait_for("Dismissed other")
         .wait_for("The inbox is empty")
         .send("\x1b");
     terminal.wait_for("ask, or");
@@ -141,7 +145,7 @@ fn a_waiting_skill_is_edited_first() {
     let sandbox = Sandbox::new([]).set("EDITOR", "sed -i s/Open/Unfold/");
     let mut terminal = begin(&sandbox);
     wait_with(&sandbox, "release");
-    terminal.enter("/skills inbox").wait_for("e to edit first").send("e").wait_for("release counts now");
+    terminal.enter("/skills inbox").wait_for("e to edit first").send("e").wait_for("release is active");
     let text = std::fs::read_to_string(sandbox.path("home/skills/release/SKILL.md")).expect("it is there");
     assert!(text.contains("Unfold the table."), "{text}");
 }
@@ -159,13 +163,13 @@ fn a_waiting_fact_is_settled_by_keys() {
     terminal
         .wait_for("a to apply")
         .send("a")
-        .wait_for("Remembered:")
+        .wait_for("Updated memory:")
         .send("\x1b")
         .wait_for("ask, or")
         .wait_for("1 memory file");
     terminal.enter("Hello.").wait_for("One.");
     assert!(sandbox.last_request().contains("Use pnpm here."), "it counts at once");
-    terminal.wait_for("ask, or").enter("/memory inbox undo").wait_for("waits again");
+    terminal.wait_for("ask, or").enter("/memory inbox undo").wait_for("is pending again");
     assert!(!memory.exists());
     terminal
         .enter("/memory inbox")
@@ -193,10 +197,10 @@ fn without_a_screen_it_is_done_by_words() {
     wait_with(&sandbox, "release");
     terminal.enter("/skills inbox").wait_for("release (new skill, 2026-01-02").wait_for("accept NAME");
     terminal.enter("/skills inbox show release").wait_for("procedure: a → b");
-    terminal.enter("/skills inbox accept release").wait_for("release counts now");
-    terminal.enter("/skills inbox undo").wait_for("release waits again");
+    terminal.enter("/skills inbox accept release").wait_for("release is active");
+    terminal.enter("/skills inbox undo").wait_for("release is pending again");
     terminal.enter("/skills inbox dismiss nobody").wait_for("Nothing waits under the name");
-    terminal.enter("/skills inbox dismiss release").wait_for("release is gone");
+    terminal.enter("/skills inbox dismiss release").wait_for("Dismissed release");
     terminal.enter("/skills inbox").wait_for("The inbox is empty.");
 }
 

@@ -30,15 +30,15 @@ fn a_folder_is_trusted_by_an_answer_and_a_change_is_confirmed_by_another() {
 
     hook(&sandbox, "second");
     let mut terminal = sandbox.start();
-    terminal.wait_for("touch first → touch second").wait_for("Use them as they are now?").enter("n");
+    terminal.wait_for("touch first → touch second").wait_for("Accept these changes?").enter("n");
     terminal.wait_for("suspended until you confirm them").wait_for("ask, or").enter("Hi.").wait_for("Fine.");
     assert!(!sandbox.path("work/second").exists());
     terminal.enter("/quit").end();
     let mut terminal = sandbox.start();
-    terminal.wait_for("Use them as they are now?").enter("y").wait_for("ask, or").enter("/quit").end();
+    terminal.wait_for("Accept these changes?").enter("y").wait_for("ask, or").enter("/quit").end();
     let mut terminal = sandbox.start();
     terminal.wait_for("ask, or");
-    assert!(!terminal.text().contains("Use them"), "confirmed for good");
+    assert!(!terminal.text().contains("Accept these"), "confirmed for good");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn anything_but_a_yes_leaves_the_folder_out() {
     for answer in ["", "n", "sure"] {
         let mut terminal = sandbox.start();
         terminal.wait_for("Trust this folder?").enter(answer);
-        terminal.wait_for("left out: GEMINI.md, settings, 1 hook").wait_for("ask, or").enter("/quit").end();
+        terminal.wait_for("ignored: GEMINI.md, settings, 1 hook").wait_for("ask, or").enter("/quit").end();
     }
     let mut terminal = sandbox.start();
     terminal

@@ -13,7 +13,7 @@ use crate::output::{Color, Page, Screen, path_json, print, print_json, visible, 
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -52,7 +52,7 @@ fn entry(page: &mut Page, definition: &SubagentDefinition) {
         SubagentTools::Only(names) => names.join(", "),
     };
     let model = match &definition.model {
-        SubagentModel::Inherited => "the model of the conversation",
+        SubagentModel::Inherited => "the conversation's model",
         SubagentModel::Named(name) => name,
     };
     let place = match definition.source.file() {

@@ -9,7 +9,7 @@ use crate::output::Color;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// Lists them with where they are defined, and says what is wrong with definitions.
+    /// List sub-agents with their definitions, and report invalid ones.
     List(list::ListOptions),
 }
 

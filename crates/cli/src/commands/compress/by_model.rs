@@ -21,7 +21,7 @@ pub(super) struct CompactionInput<'a> {
     pub(super) options: &'a PlanOptions,
 }
 
-/// Compacts with a model, and tells on standard error how it goes and what it costs.
+/// Compacts with a model; reports progress and cost on standard error.
 pub(super) fn compact(
     input: CompactionInput<'_>,
     options: &ModelOptions,

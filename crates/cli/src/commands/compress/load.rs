@@ -14,15 +14,15 @@ use crate::input;
 /// A session to be compacted.
 pub(super) struct LoadedSession {
     pub(super) session: Session,
-    /// Has seen the whole log: also what its agent compacted away.
+    /// Has observed the whole log, including what its agent compacted away.
     pub(super) tracker: Tracker,
 }
 
-/// Messages that may wait for the tracker before the reader waits for it.
+/// The most messages queued for the tracker before the reader waits.
 const MOST_WAITING: usize = 256;
 
 impl LoadedSession {
-    /// Reads a session. What is to be redacted is gone before anything looks at it.
+    /// Reads a session. Secrets are redacted before anything else sees it.
     ///
     /// Messages are observed on a second thread while the next ones are read. Of 100 MB of tool outputs reading is a
     /// quarter of the work, which is what the second thread saves at most.

@@ -1,4 +1,4 @@
-//! `longhaul compress FILE`: a smaller session that an agent can go on from.
+//! `longhaul compress FILE`: a shorter session that an agent can continue from.
 
 mod by_model;
 mod json;
@@ -34,42 +34,42 @@ use crate::reports::written::{print, print_json, screen};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompressOptions {
-    /// The session: a file of any known format, - for standard input, or a session of this folder: latest, its number in
+    /// Session file (format detected automatically), - for standard input, or a session of this folder: latest, its number in
     /// `sessions list`, or its id.
     pub(crate) file: PathBuf,
-    /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
+    /// Context window in tokens, such as 200000, 200k or 1m [default: the model's].
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
     window: Option<TokenCount>,
-    /// How full the window must be: a share (0.5 or 50%), tokens (200k) or off [default: 0.5].
+    /// Window usage that triggers compaction: a share (0.5 or 50%), tokens (200k) or off [default: 0.5].
     #[arg(long, value_name = "F|N|off", value_parser = check_threshold)]
     threshold: Option<String>,
-    /// The largest part of the conversation that stays word for word [default: 0.3].
+    /// Largest share of the conversation to keep verbatim [default: 0.3].
     #[arg(long, value_name = "F", value_parser = parse_share)]
     keep: Option<f64>,
-    /// What may be added beside the part that stays, in tokens [default: 4k, at most 15% of the window].
+    /// Maximum tokens to add to the verbatim part [default: 4k, at most 15% of the window].
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
     snapshot_budget: Option<TokenCount>,
-    /// Compacts even below the threshold.
+    /// Compact even below the threshold.
     #[arg(long)]
     force: bool,
-    /// Who writes the snapshot.
-    #[arg(long, value_name = "WHO", default_value = "offline")]
+    /// Snapshot writer.
+    #[arg(long, value_name = "WRITER", default_value = "offline")]
     summariser: Summariser,
     #[command(flatten)]
     model: ModelOptions,
-    /// What the snapshot should dwell on.
+    /// Topic to keep more about.
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
-    /// Takes secrets out first: keys, tokens and passwords become REDACTED in everything that is written or shown.
+    /// Redact secrets first: keys, tokens and passwords become REDACTED in all output.
     #[arg(long)]
     redact: bool,
-    /// Prints the plan and writes nothing.
+    /// Print the plan without writing anything.
     #[arg(long)]
     dry_run: bool,
-    /// Where to write the result, - for standard output; an existing file is replaced, but never the input.
+    /// Output file, or - for standard output; replaces an existing file, but never the input.
     #[arg(short, long = "output", value_name = "OUT")]
     out: Option<PathBuf>,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -80,13 +80,13 @@ impl CompressOptions {
         self.summariser == Summariser::Model
     }
 
-    /// Returns true if a model is named that is not going to be asked.
+    /// Returns true if a model is named but not used.
     pub(crate) fn names_idle_model(&self) -> bool {
         self.summariser == Summariser::Offline && !self.model.is_empty()
     }
 }
 
-/// Everything that is told about a compaction, whatever the form.
+/// Everything that is reported about a compaction, as text or JSON.
 struct Compression {
     name: String,
     /// The session as it is now.
@@ -94,7 +94,7 @@ struct Compression {
     tracker: Tracker,
     window: ContextWindow,
     outcome: Outcome,
-    /// The places where values were set that are not at their default, by the name of the value.
+    /// Values that are not at their default, each with the place it was set.
     set_by: Vec<(&'static str, String)>,
     /// The secrets taken out first, if that was asked for.
     redaction: Option<Redaction>,
@@ -106,7 +106,7 @@ struct Compression {
     is_dry_run: bool,
 }
 
-/// Reads a session, makes it smaller, writes it where it was asked for, and tells.
+/// Reads a session, compacts it, writes the result and prints the report.
 pub(crate) fn run(options: &CompressOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let out = options.out.as_deref().filter(|_| !options.dry_run);
     let destination = Destination::plan(out, &options.file, Existing::Replaced)?;
@@ -254,7 +254,7 @@ fn set_by(settings: &Settings, model: Option<&str>) -> Vec<(&'static str, String
 /// The failure that an outcome is, if it is one.
 fn failure(outcome: &Outcome) -> Option<anyhow::Error> {
     let Outcome { status, reason, plan, .. } = outcome;
-    let error = anyhow!(reason.clone()).context("the session could not be made small enough");
+    let error = anyhow!(reason.clone()).context("could not shorten the session enough");
     match &plan.rung {
         Rung::DoesNotFit(refusal) => Some(hinted(error, refusal.part.remedy())),
         _ if status.is_failure() => Some(error),

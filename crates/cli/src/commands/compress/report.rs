@@ -75,7 +75,7 @@ fn sizes(page: &mut Page, compression: &Compression) {
     let report = &outcome.report;
     if report.messages_after != report.messages_before {
         let line = format!(
-            "  {} → {}; {} tokens added beside what stays",
+            "  {} → {}; {} tokens added to the verbatim part",
             plural(report.messages_before, "message", "messages"),
             thousands(report.messages_after as u64),
             thousands(outcome.added.0),
@@ -107,7 +107,7 @@ fn in_words(status: Status) -> &'static str {
     }
 }
 
-/// The remark on what a dry run did not do.
+/// The status, worded for a dry run.
 fn on_trial(status: Status) -> &'static str {
     match status {
         Status::Compressed => "Would compact",
@@ -129,13 +129,13 @@ fn plan(page: &mut Page, outcome: &Outcome) {
 fn coverage(page: &mut Page, outcome: &Outcome) {
     let Some(coverage) = &outcome.coverage else { return };
     page.heading(&format!(
-        "Coverage: {} by weight of what later work may need ({} of {})",
+        "Coverage: {} of what later work may need, by weight ({} of {})",
         percent(coverage.share),
         thousands(coverage.kept as u64),
         plural(coverage.of, "anchor", "anchors"),
     ));
     if let Some((first, rest)) = coverage.missing.split_first() {
-        page.item(&first.message.to_string(), 6, &format!("missing most: {}", first.text));
+        page.item(&first.message.to_string(), 6, &format!("most important missing: {}", first.text));
         for missing in rest.iter().take(LISTED - 1) {
             page.item(&missing.message.to_string(), 6, &missing.text);
         }
@@ -193,19 +193,19 @@ fn ending(page: &mut Page, compression: &Compression) {
     let Compression { outcome, written, destination, saved, is_dry_run, .. } = compression;
     page.gap();
     let ending = match (is_dry_run, destination) {
-        (true, _) => "Dry run: nothing was written".to_string(),
-        _ if outcome.status.is_failure() => "Nothing was written".to_string(),
+        (true, _) => "Dry run: nothing written".to_string(),
+        _ if outcome.status.is_failure() => "Nothing written".to_string(),
         _ => capitalised(&writing::outcome(destination, written)),
     };
     page.line(&format!("{ending}."));
     if !saved.is_empty() {
         let folder = saved[0].parent().map(|folder| folder.display().to_string()).unwrap_or_default();
         let line =
-            format!("{} saved whole in {folder}", plural(saved.len(), "shortened text", "shortened texts"));
+            format!("{} saved in full in {folder}", plural(saved.len(), "shortened text", "shortened texts"));
         page.line(&fit(&line, page.screen.width));
     } else if !outcome.files.is_empty() {
         let count = plural(outcome.files.len(), "shortened text", "shortened texts");
-        page.line(&format!("{count} will be saved whole beside OUT, with -o OUT."));
+        page.line(&format!("With -o OUT, {count} will be saved in full next to OUT."));
     }
     if let Some(time) = outcome.report.duration {
         let line = format!("Took {:.0} ms, {}.", time.as_secs_f64() * 1_000.0, outcome.report.summariser);

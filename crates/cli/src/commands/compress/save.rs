@@ -8,8 +8,8 @@ use longhaul_workspace::create_private_folder;
 use super::Compression;
 use crate::destination::{Destination, Existing};
 
-/// Writes the saved texts first, so that the result never points to what is not there. A session that did not fit is not
-/// written at all.
+/// Writes the saved texts first, so that the result never points to a missing file. A session that did not fit is not written
+/// at all.
 pub(super) fn write(compression: &mut Compression, input: &Path) -> anyhow::Result<()> {
     if compression.outcome.status.is_failure() {
         compression.destination = Destination::Nowhere;
@@ -26,11 +26,11 @@ pub(super) fn write(compression: &mut Compression, input: &Path) -> anyhow::Resu
     compression.destination.write(&compression.written.text)
 }
 
-/// A path below the folder; names that would lead out of it are refused.
+/// A path below the folder; rejects names that would lead out of it.
 fn beside(folder: &Path, file: &str) -> anyhow::Result<PathBuf> {
     let file = Path::new(file);
     if !file.components().all(|component| matches!(component, Component::Normal(_))) {
-        return Err(anyhow!("{} is no place for a saved text", file.display()));
+        return Err(anyhow!("invalid path for a saved text: {}", file.display()));
     }
     Ok(folder.join(file))
 }

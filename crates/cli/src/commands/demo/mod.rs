@@ -1,5 +1,5 @@
-//! `longhaul demo`: a scripted session that outgrows its window and is compacted in front of the reader. It needs no key and
-//! no network, and leaves nothing behind.
+//! `longhaul demo`: a scripted session that outgrows its window and is compacted while you watch. It needs no key and no
+//! network, and leaves nothing behind.
 
 mod played;
 mod props;
@@ -19,15 +19,15 @@ const PRICES: Prices = Prices { input: 0.30, cached: 0.03, written: 0.30, output
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoOptions {
-    /// Tells it in plain lines, also on a terminal.
+    /// Print plain lines, even on a terminal.
     #[arg(long, conflicts_with = "speed")]
     plain: bool,
-    /// Plays it so many times as quickly, such as 2 or 0.5; max does not wait at all.
+    /// Playback speed, such as 2 or 0.5; max plays without pauses.
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse_speed)]
     speed: f64,
 }
 
-/// Plays a session on a terminal; tells it in lines where there is none.
+/// Plays the demo on a terminal, or prints it as lines without one.
 pub(crate) fn run(options: &DemoOptions, screen: &Screen) -> anyhow::Result<ExitCode> {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &DemoOptions, screen: &Screen) -> anyhow::Result<Exit
     }
 }
 
-/// Reads a speed; `max` has no end.
+/// Parses a speed; `max` is infinite.
 fn parse_speed(text: &str) -> Result<f64, String> {
     let speed = if text == "max" { Some(f64::INFINITY) } else { text.parse().ok() };
     let speed = speed.filter(|speed: &f64| *speed > 0.0);

@@ -1,4 +1,4 @@
-//! The home: where it is, who says so, and who may read and write it.
+//! Checks the home: its path, where that was set, and its permissions.
 
 use std::path::Path;
 
@@ -7,15 +7,13 @@ use longhaul_workspace::{Environment, Home, WorkspaceError, may_write_in};
 
 use super::Diagnosis;
 
-/// Looks at the home, and returns it if there is a place for it.
+/// Examines the home, and returns it if there is one.
 pub(super) fn examine(diagnosis: &mut Diagnosis, environment: &Environment) -> Option<Home> {
     let home = match Home::resolve(environment) {
         Ok(home) => home,
         Err(error @ WorkspaceError::NoHome) => {
-            diagnosis.note(
-                "no variable names one, so nothing is stored",
-                workspace_hint(&error).unwrap_or_default(),
-            );
+            diagnosis
+                .note("no home is set, so nothing is stored", workspace_hint(&error).unwrap_or_default());
             return None;
         }
         Err(error) => {
@@ -26,33 +24,28 @@ pub(super) fn examine(diagnosis: &mut Diagnosis, environment: &Environment) -> O
     let root = home.root();
     diagnosis.home = Some(root.to_path_buf());
     let who = match home.named_by() {
-        variable if variable.starts_with(char::is_uppercase) => format!("which {variable} names"),
+        variable if variable.starts_with(char::is_uppercase) => format!("set by {variable}"),
         folder => format!("in {folder}"),
     };
     let place = format!("{}, {who}", root.display());
     if !root.exists() && root.symlink_metadata().is_ok() {
-        diagnosis.problem(
-            format!("{place}: a link that leads nowhere"),
-            "make the folder it leads to, or remove it",
-        );
+        diagnosis
+            .problem(format!("{place}: broken link"), "create the folder it points to, or remove the link");
     } else if !root.exists() {
-        diagnosis.ok(format!("{place}: not there yet, made when something is first stored"));
+        diagnosis.ok(format!("{place}: not there yet; created on first use"));
     } else if !root.is_dir() {
-        diagnosis.problem(format!("{place}: not a folder"), "move the file away, or name another home");
+        diagnosis.problem(format!("{place}: not a folder"), "move the file away, or set another home");
     } else {
         diagnosis.ok(place);
         privacy(diagnosis, &home);
     }
     if !may_write_in(root) && (root.is_dir() || !root.exists()) {
-        diagnosis.problem(
-            "it may not be written: nothing can be stored",
-            format!("make {} writable", root.display()),
-        );
+        diagnosis.problem("not writable: nothing can be stored", format!("make {} writable", root.display()));
     }
     Some(home)
 }
 
-/// Checks whether others can read or even change what is there.
+/// Checks that other users can neither read nor change it.
 #[cfg(unix)]
 fn privacy(diagnosis: &mut Diagnosis, home: &Home) {
     use std::os::unix::fs::PermissionsExt;
@@ -77,9 +70,9 @@ fn privacy(diagnosis: &mut Diagnosis, home: &Home) {
         let private = if path.is_dir() { "700" } else { "600" };
         let advice = format!("chmod {private} {}", path.display());
         if can_change {
-            diagnosis.problem(format!("others can change {} (mode {mode:o})", path.display()), advice);
+            diagnosis.problem(format!("other users can change {} (mode {mode:o})", path.display()), advice);
         } else {
-            diagnosis.note(format!("others can read {} (mode {mode:o})", path.display()), advice);
+            diagnosis.note(format!("other users can read {} (mode {mode:o})", path.display()), advice);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `longhaul doctor`: says what Longhaul finds around it, what is wrong there, and what to do. Nothing is changed.
+//! `longhaul doctor`: checks the setup and reports problems. Changes nothing.
 
 mod home;
 mod keys;
@@ -20,25 +20,25 @@ use crate::output::{Screen, plural, print, print_json, with_progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorOptions {
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
-/// Everything that was found out.
+/// All findings.
 #[derive(Debug, Default)]
 struct Diagnosis {
     home: Option<PathBuf>,
     project: Option<String>,
     trusted: Option<bool>,
     findings: Vec<Finding>,
-    /// Keys of Gemini CLI that are set and not honoured.
+    /// Gemini CLI keys that are set but not supported.
     unsupported: Vec<UnsupportedKey>,
-    /// The area that is being looked at.
+    /// The area being examined.
     area: &'static str,
 }
 
-/// One thing that was found out.
+/// One finding.
 #[derive(Debug)]
 struct Finding {
     area: &'static str,
@@ -51,11 +51,11 @@ struct Finding {
 /// The state of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// As they should.
+    /// All is well.
     Ok,
-    /// Nothing is broken, but somebody may want to know.
+    /// Worth knowing, but not a problem.
     Note,
-    /// Something is broken.
+    /// A problem.
     Problem,
 }
 
@@ -92,7 +92,7 @@ impl Diagnosis {
     }
 }
 
-/// Looks at everything and tells; problems make it a failure.
+/// Examines everything and prints the findings; problems make it fail.
 pub(crate) fn run(options: &DoctorOptions, screen: &Screen) -> anyhow::Result<()> {
     let diagnosis = with_progress(|| "reading sessions".to_string(), || examine(screen));
     if options.json {

@@ -8,7 +8,7 @@ use crate::output::{Page, Screen, path_json, plural, wrapped};
 /// The width of the column of states, with the space around it.
 const COLUMN: usize = 11;
 
-/// The whole diagnosis: each area with what was found, and what to do beneath it.
+/// The whole diagnosis: each area with its findings, and a hint below each.
 pub(super) fn text(diagnosis: &Diagnosis, screen: &Screen) -> String {
     let mut page = Page::new(*screen);
     let mut area = "";
@@ -44,7 +44,7 @@ fn summary(diagnosis: &Diagnosis) -> String {
     let (problems, notes) = (diagnosis.count(State::Problem), diagnosis.count(State::Note));
     let notes = plural(notes, "note", "notes");
     match problems {
-        0 => format!("Nothing is broken; {notes}."),
+        0 => format!("No problems; {notes}."),
         _ => format!("{}; {notes}.", plural(problems, "problem", "problems")),
     }
 }

@@ -1,4 +1,4 @@
-//! The settings files that count here: whether they are valid, what in them nobody knows, and what is not honoured.
+//! Checks the active settings files: invalid values, unknown keys and unsupported keys.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::output::thousands;
 /// The most warnings about one file that are listed.
 const LISTED: usize = 10;
 
-/// Looks at each file on its own, and returns whether the user wants folders to need trust.
+/// Examines each file on its own, and returns whether the user's settings require trust.
 pub(super) fn examine(
     diagnosis: &mut Diagnosis,
     home: Option<&Home>,
@@ -38,8 +38,8 @@ pub(super) fn examine(
         // What is wrong with the rules themselves is told with them.
         let trust = decide(&workspace.folder, home, environment, needs_trust);
         if trust.is_ok_and(|trust| !trust.is_trusted()) {
-            let what = format!("{} does not count: its folder is not trusted", workspace.file.display());
-            diagnosis.note(what, "`longhaul trust add` trusts it");
+            let what = format!("{} is ignored: its folder is not trusted", workspace.file.display());
+            diagnosis.note(what, "run `longhaul trust add` to trust it");
         }
     }
     needs_trust
@@ -50,8 +50,8 @@ fn examine_file(diagnosis: &mut Diagnosis, file: &Path) {
     let name = file.display();
     match loaded.add_file(file) {
         Ok(true) if loaded.unsupported.is_empty() => diagnosis.ok(format!("{name} is valid")),
-        Ok(true) => diagnosis.ok(format!("{name} can be read")),
-        Ok(false) => diagnosis.ok(format!("{name} is not there: defaults hold")),
+        Ok(true) => diagnosis.ok(format!("{name} is readable")),
+        Ok(false) => diagnosis.ok(format!("{name} does not exist; using defaults")),
         Err(error) => {
             let what = format!("{name}: {}", error.fault);
             diagnosis.problem(what, error.hint());
@@ -59,20 +59,20 @@ fn examine_file(diagnosis: &mut Diagnosis, file: &Path) {
     }
     let count = loaded.warnings.len();
     for warning in loaded.warnings.iter().take(LISTED) {
-        diagnosis.note(warning.to_string(), "correct the key, or take it out");
+        diagnosis.note(warning.to_string(), "fix or remove the key");
     }
     if count > LISTED {
         let more = thousands((count - LISTED) as u64);
-        diagnosis.note(format!("{name}: and {more} more of the kind"), "");
+        diagnosis.note(format!("{name}: {more} more warnings"), "");
     }
     for one in &loaded.unsupported {
         let place = &one.place;
         match one.restricts {
             Some(asks_for) => diagnosis.problem(
-                format!("{place}: {} asks for {asks_for}, so that no agent starts", one.key),
-                "take the key away, or see docs/settings.md",
+                format!("{place}: {} asks for {asks_for}; no agent will start", one.key),
+                "remove the key, or see docs/settings.md",
             ),
-            None => diagnosis.note(format!("{place}: {} is not honoured", one.key), ""),
+            None => diagnosis.note(format!("{place}: {} is not supported", one.key), ""),
         }
     }
     diagnosis.unsupported.append(&mut loaded.unsupported);

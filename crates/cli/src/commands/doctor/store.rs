@@ -22,36 +22,38 @@ pub(super) fn project(diagnosis: &mut Diagnosis, home: &Home, cwd: &Path) {
     match Projects::of(home).look_up(cwd) {
         Ok(found) => {
             if !found.is_registry_sound {
-                let what = format!("{} could not be understood whole", registry.display());
-                diagnosis.problem(what, "nothing is lost: it is rebuilt when a session is next stored");
+                let what = format!("{} is partly unreadable", registry.display());
+                diagnosis.problem(what, "nothing is lost; it is rebuilt when a session is next stored");
             }
             match found.id {
                 Some((id, _)) => {
                     let folder = home.project(&id);
-                    diagnosis.ok(format!("{id}, kept in {}", folder.root().display()));
+                    diagnosis.ok(format!("{id}, stored in {}", folder.root().display()));
                     diagnosis.project = Some(id.to_string());
                     if Inbox::of(&folder).is_cut_off() {
-                        let advice = "`longhaul skills inbox` or `longhaul memory inbox` ends or undoes it";
-                        diagnosis.problem("a change from the inbox was cut off while it was written", advice);
+                        let advice =
+                            "run `longhaul skills inbox` or `longhaul memory inbox` to finish or undo it";
+                        diagnosis
+                            .problem("a change from the inbox was interrupted while it was written", advice);
                     }
                     own = Some(folder);
                 }
-                None => diagnosis.ok("none yet: the folder gets an id when something is first stored"),
+                None => diagnosis.ok("none yet; the folder gets an id when something is first stored"),
             }
         }
         Err(error) => diagnosis.problem(error.to_string(), workspace_hint(&error).unwrap_or_default()),
     }
     for stray in strays::find(home, own.as_ref(), cwd).iter().take(LISTED) {
-        let what = format!("{} was left behind by a process that was killed", stray.display());
-        diagnosis.note(what, "nothing to do: it is removed when something is next written there");
+        let what = format!("{} was left behind by a killed process", stray.display());
+        diagnosis.note(what, "nothing to do; it is removed on the next write there");
     }
     for aside in files_in(home.root(), |name| name.starts_with("projects.json.corrupt")) {
-        let what = format!("{} is an earlier registry that was broken", aside.display());
-        diagnosis.note(what, "delete it if no project misses its sessions");
+        let what = format!("{} is a broken registry that was set aside", aside.display());
+        diagnosis.note(what, "delete it if no project is missing sessions");
     }
 }
 
-/// Checks the locks: which process works on what.
+/// Reports the locks that are held.
 pub(super) fn locks(diagnosis: &mut Diagnosis, home: &Home) {
     let projects = folders_in(&home.tmp());
     let inside =
@@ -62,24 +64,22 @@ pub(super) fn locks(diagnosis: &mut Diagnosis, home: &Home) {
         let path = path.display();
         match by {
             LockedBy::Longhaul(Some(holder)) => {
-                diagnosis.note(format!("{path}: {holder}"), "wait until it is done, or end it if it hangs");
+                diagnosis.note(format!("{path}: {holder}"), "wait until it finishes, or end it if it hangs");
             }
             LockedBy::Longhaul(None) => {
-                diagnosis
-                    .note(format!("{path}: another process of Longhaul holds it"), "wait until it is done");
+                diagnosis.note(format!("{path}: held by another Longhaul process"), "wait until it finishes");
             }
             LockedBy::GeminiCli => {
-                diagnosis.note(format!("{path}: Gemini CLI holds it"), "wait until it is done");
+                diagnosis.note(format!("{path}: held by Gemini CLI"), "wait until it finishes");
             }
             LockedBy::LeftBehind => {
-                let advice =
-                    format!("nothing to do; it goes away when the file is next needed ({path}.lock)");
-                diagnosis.note(format!("{path}: a lock that Gemini CLI left when it was stopped"), advice);
+                let advice = format!("nothing to do; it is removed when the file is next used ({path}.lock)");
+                diagnosis.note(format!("{path}: stale lock left behind by Gemini CLI"), advice);
             }
         }
     }
     if held.is_empty() {
-        diagnosis.ok("none is held");
+        diagnosis.ok("none held");
     }
 }
 
@@ -104,9 +104,9 @@ pub(super) fn sessions(diagnosis: &mut Diagnosis, home: &Home) {
         plural(projects.len(), "project", "projects")
     );
     match (files.len(), sound) {
-        (0, _) => diagnosis.ok("there are none yet"),
+        (0, _) => diagnosis.ok("none yet"),
         (all, sound) if all == sound => diagnosis.ok(format!("{kept}, all readable")),
-        (_, sound) => diagnosis.ok(format!("{kept}, {} of them without fault", thousands(sound as u64))),
+        (_, sound) => diagnosis.ok(format!("{kept}, {} of them intact", thousands(sound as u64))),
     }
     // What is lost comes before what is only torn.
     faulty.sort_by_key(|(_, fault)| fault.is_ok());
@@ -114,20 +114,21 @@ pub(super) fn sessions(diagnosis: &mut Diagnosis, home: &Home) {
         match fault {
             Ok(torn) => {
                 let what = format!("{name}: {}", torn.as_deref().unwrap_or_default());
-                diagnosis.note(what, "the rest can be read; `longhaul sessions repair` writes a sound copy");
+                diagnosis
+                    .note(what, "the rest is readable; run `longhaul sessions repair` to write a sound copy");
             }
             Err(ReadError::Empty) => diagnosis.note(format!("{name} is empty"), "delete it"),
             Err(error) => {
                 let cause =
                     std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-                let what = format!("{name} cannot be read: {error}{cause}");
-                diagnosis.problem(what, "put it right by hand, or move it out of the way");
+                let what = format!("{name} is unreadable: {error}{cause}");
+                diagnosis.problem(what, "fix it by hand, or move it away");
             }
         }
     }
     if let Some(rest) = faulty.get(LISTED..).filter(|rest| !rest.is_empty()) {
-        let what = format!("and {} more with faults", plural(rest.len(), "session", "sessions"));
-        diagnosis.note(what, "put these right first, then look again");
+        let what = format!("{} more with faults", plural(rest.len(), "session", "sessions"));
+        diagnosis.note(what, "fix these first, then run `longhaul doctor` again");
     }
 }
 
@@ -166,7 +167,7 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     entries(folder, Path::is_dir)
 }
 
-/// The entries of a folder, in order. One that is not there, or may not be read, is taken for empty: the home was examined.
+/// A folder's entries, sorted. A missing or unreadable folder counts as empty: the home was checked before.
 fn entries(folder: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut wanted: Vec<PathBuf> = entries.filter(|path| is_wanted(path)).collect();

@@ -15,38 +15,37 @@ pub(super) fn examine(diagnosis: &mut Diagnosis, screen: &Screen) {
     if std::io::stdout().is_terminal() {
         match terminal_size::terminal_size() {
             Some((width, height)) if width.0 < NARROW => {
-                let what =
-                    format!("a terminal of {} columns and {} lines (TERM is {term})", width.0, height.0);
-                diagnosis.note(what, format!("tables look better in {NARROW} columns"));
+                let what = format!("only {} columns and {} lines (TERM is {term})", width.0, height.0);
+                diagnosis.note(what, format!("use at least {NARROW} columns for readable tables"));
             }
             Some((width, height)) => {
                 diagnosis.ok(format!("{} columns and {} lines (TERM is {term})", width.0, height.0));
             }
             None => {
-                diagnosis.ok(format!("a terminal of unknown size, taken for 80 columns (TERM is {term})"));
+                diagnosis.ok(format!("unknown size, assuming 80 columns (TERM is {term})"));
             }
         }
     } else {
-        diagnosis.ok(format!("the output goes to a file or a pipe: 80 columns (TERM is {term})"));
+        diagnosis.ok(format!("output goes to a file or pipe: 80 columns (TERM is {term})"));
     }
     diagnosis.ok(match (screen.is_coloured(), set("NO_COLOR")) {
-        (true, _) => "colours are used".to_string(),
-        (false, Some(_)) => "no colours: NO_COLOR is set".to_string(),
-        (false, None) => "no colours: not a terminal, or --color never".to_string(),
+        (true, _) => "colours are on".to_string(),
+        (false, Some(_)) => "colours are off: NO_COLOR is set".to_string(),
+        (false, None) => "colours are off: not a terminal, or --color never".to_string(),
     });
     if cfg!(unix) {
         locale(diagnosis, ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| Some((*name, set(name)?))));
     }
 }
 
-/// Says whether characters beyond ASCII can be shown; the first of the variables that is set decides.
+/// Reports whether the locale is UTF-8; the first variable that is set decides.
 fn locale(diagnosis: &mut Diagnosis, decider: Option<(&str, String)>) {
     const ADVICE: &str =
-        "set LANG to one of UTF-8, such as C.UTF-8; bars and marks may show as question marks";
+        "set LANG to a UTF-8 locale, such as C.UTF-8; otherwise bars and symbols may show as question marks";
     match decider {
         Some((name, value)) if is_utf8(&value) => diagnosis.ok(format!("UTF-8 ({name} is {value})")),
         Some((name, value)) => {
-            diagnosis.note(format!("the locale is not of UTF-8 ({name} is {value})"), ADVICE);
+            diagnosis.note(format!("the locale is not UTF-8 ({name} is {value})"), ADVICE);
         }
         None => diagnosis.note("no locale is set", ADVICE),
     }

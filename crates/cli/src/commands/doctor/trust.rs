@@ -26,12 +26,12 @@ pub(super) fn examine(
     match Settings::load(Some(home), cwd, environment).map(|loaded| loaded.review) {
         Ok(review) => {
             for change in &review.changes {
-                let what = format!("changed since it was trusted, and suspended: {change}");
-                diagnosis.note(what, "`longhaul trust add` shows and confirms it");
+                let what = format!("suspended, because it changed since the folder was trusted: {change}");
+                diagnosis.note(what, "run `longhaul trust add` to review and confirm it");
             }
         }
         Err(error) if error.is::<WorkspaceError>() && decided.is_ok() => {
-            diagnosis.problem(error.to_string(), "mend the file, or remove it");
+            diagnosis.problem(error.to_string(), "fix or remove the file");
         }
         // What is wrong with settings was told with them.
         Err(_) => {}
@@ -44,7 +44,7 @@ pub(super) fn examine(
     if stated.is_some_and(|stated| !["true", "false"].iter().any(|known| stated.eq_ignore_ascii_case(known)))
     {
         diagnosis.note(
-            "GEMINI_CLI_TRUST_WORKSPACE is neither true nor false, and does not count",
+            "GEMINI_CLI_TRUST_WORKSPACE is neither true nor false, and is ignored",
             "correct or unset it",
         );
     }
@@ -56,10 +56,10 @@ fn tell(diagnosis: &mut Diagnosis, trust: &Trust, cwd: &Path, file: &str) {
         Trust::Trusted(decider) => diagnosis.ok(format!("{folder} is trusted: {}", because(decider, file))),
         Trust::Untrusted(decider) => {
             let what = format!("{folder} is not trusted: {}", because(decider, file));
-            diagnosis.note(what, "its own files do not count until that changes");
+            diagnosis.note(what, "its own files are ignored until that changes");
         }
         Trust::Undecided => {
-            let advice = "`longhaul trust add` shows what it would activate, and trusts it";
+            let advice = "run `longhaul trust add` to see what it would activate and trust it";
             diagnosis.note(format!("{folder} is not trusted: no rule covers it"), advice);
         }
     }

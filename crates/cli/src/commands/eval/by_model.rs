@@ -19,7 +19,7 @@ use crate::options::ModelOptions;
 use crate::output::{Color, Screen, plural, print_aside, tell_notes, thousands, visible};
 use crate::running::{Interrupted, watch};
 
-/// A model that is asked again and again, and what that costs.
+/// A model called again and again, with its running cost.
 pub(super) struct ModelUnderTest(Arc<Shared>);
 
 struct Shared {
@@ -31,11 +31,11 @@ struct Shared {
     color: Color,
 }
 
-/// The cost and failures of asking.
+/// Cost and failures of the model's calls.
 #[derive(Default)]
 struct Account {
     spend: Spend,
-    /// The number of times there was no summary; the reason is that of the last.
+    /// The number of missing summaries, with the reason for the last.
     failures: usize,
     reason: String,
 }
@@ -81,7 +81,7 @@ impl ModelUnderTest {
         format!("{calls}, {} tokens{money}", thousands(spend.tokens.0))
     }
 
-    /// Tells what it cost and what failed. Where the user stopped it there is nothing more to show.
+    /// Reports cost and failures. After an interruption there is nothing more to show.
     pub(super) fn conclude(&self) -> anyhow::Result<()> {
         let screen = Screen::of_stderr(self.0.color);
         let name = &self.0.chosen.full_name;
@@ -109,7 +109,7 @@ impl Shared {
 struct ModelCompactor {
     shared: Arc<Shared>,
     tracker: Tracker,
-    /// Takes over where the model fails.
+    /// The fallback where the model fails.
     offline: Box<dyn Compactor>,
 }
 

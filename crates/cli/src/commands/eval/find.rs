@@ -10,8 +10,7 @@ const ENDINGS: [&str; 4] = ["jsonl", "json", "traj", "md"];
 /// Folders that hold no sessions and much else.
 const PASSED_OVER: [&str; 2] = [".git", "node_modules"];
 
-/// The files that were named and those in the folders that were named, each folder in order of names; and the folders that
-/// cannot be searched.
+/// The named files and those in the named folders, sorted within each folder; and the folders that cannot be searched.
 pub(super) fn session_files(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<(PathBuf, anyhow::Error)>) {
     let (mut files, mut unreadable) = (Vec::new(), Vec::new());
     for path in paths {

@@ -1,4 +1,4 @@
-//! `longhaul eval FILE...`: what a compaction keeps of what the rest of each session needed, beside simpler ways.
+//! `longhaul eval FILE...`: measures what a compaction keeps of what each session needed later, next to baselines.
 
 mod by_model;
 mod find;
@@ -25,27 +25,27 @@ use crate::output::{Color, Screen, print, print_json, thousands, with_progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalOptions {
-    /// Sessions of any known format, folders that are searched for them, or - for standard input.
+    /// Session files (format detected automatically), folders to search, or - for standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What a compaction may add, in tokens; several with commas between them [default: 1k,2k,4k,8k].
+    /// Tokens a compaction may add; comma-separated [default: 1k,2k,4k,8k].
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_tokens)]
     budget: Vec<TokenCount>,
-    /// Who writes snapshots; a model is measured beside Longhaul itself, and with --budget 4k unless others are given.
-    #[arg(long, value_name = "WHO", default_value = "offline")]
+    /// Snapshot writer; a model is measured next to Longhaul itself, by default with --budget 4k.
+    #[arg(long, value_name = "WRITER", default_value = "offline")]
     summariser: Summariser,
     #[command(flatten)]
     model: ModelOptions,
-    /// Evaluates Longhaul's own compaction only, without the baselines.
+    /// Evaluate only Longhaul's own compaction, without baselines.
     #[arg(long)]
     only: bool,
-    /// Evaluates also sessions of less than 8,000 tokens.
+    /// Include sessions under 8,000 tokens.
     #[arg(long)]
     small: bool,
-    /// Shows the figures of each session, too.
+    /// Show the figures of each session.
     #[arg(long)]
     sessions: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -56,7 +56,7 @@ impl EvalOptions {
         self.summariser == Summariser::Model
     }
 
-    /// Returns true if a model is named that is not going to be asked.
+    /// Returns true if a model is named but not used.
     pub(crate) fn names_idle_model(&self) -> bool {
         self.summariser == Summariser::Offline && !self.model.is_empty()
     }
@@ -146,7 +146,7 @@ fn evaluate_file(
     let subject = EvalSession::new(input::display_name(file), &session);
     if subject.class() == Class::Small && !small {
         let tokens = thousands(subject.tokens.0);
-        return Err(anyhow!("{tokens} tokens are too few; --small takes it too"));
+        return Err(anyhow!("only {tokens} tokens; pass --small to include it"));
     }
     Ok(evaluate(&subject, methods, settings))
 }
@@ -157,7 +157,7 @@ impl Skipped {
     }
 }
 
-/// Nothing to show: that is a failure, with the reasons as its cause.
+/// The error when nothing was evaluated, with the reasons as its cause.
 fn nothing_evaluated(skipped: &[Skipped]) -> anyhow::Error {
     const NAMED: usize = 5;
     let mut reasons: Vec<String> =
@@ -166,10 +166,10 @@ fn nothing_evaluated(skipped: &[Skipped]) -> anyhow::Error {
         reasons.push(format!("and {} more", skipped.len() - NAMED));
     }
     if reasons.is_empty() {
-        reasons.push("there are no session files".into());
+        reasons.push("no session files found".into());
     }
     let error = anyhow!(reasons.join("; ")).context("no session could be evaluated");
-    hinted(error, "name session files, or folders that hold some")
+    hinted(error, "pass session files, or folders that contain some")
 }
 
 fn object(evaluation: &Evaluation) -> Value {

@@ -83,7 +83,7 @@ fn means(page: &mut Page, class: Class, summary: &EvalSummary, budgets: &[TokenC
     }
     let is_chained = |column: &Column| is_measured(column, &summary.cells.iter().collect::<Vec<_>>());
     if CHAIN.iter().any(is_chained) {
-        page.heading("After five compactions: with the log at hand, then from files alone");
+        page.heading("After five compactions: with the log, then from files alone");
         for budget in budgets {
             let cells: Vec<&Cell> = summary.cells.iter().filter(|cell| cell.budget == *budget).collect();
             chain(page, *budget, &cells);
@@ -96,7 +96,7 @@ fn describe(class: Class) -> &'static str {
     match class {
         Class::Real => "real",
         Class::Scripted => "scripted, with questions",
-        Class::Small => "too small to be compacted in practice",
+        Class::Small => "too small to need compaction",
     }
 }
 
@@ -187,7 +187,7 @@ fn defects(page: &mut Page, summary: &EvalSummary) {
 
 /// Plain and grounded recall of each session at each budget.
 fn sessions(page: &mut Page, reports: &[SessionReport]) {
-    page.heading("Each session: recall and grounded recall at each budget");
+    page.heading("By session: recall and grounded recall at each budget");
     for report in reports {
         let needed: Vec<String> = report.needed.iter().map(ToString::to_string).collect();
         let tokens = thousands(report.tokens.0);

@@ -1,4 +1,4 @@
-//! `longhaul inspect FILE`: where the tokens of a session are.
+//! `longhaul inspect FILE`: where a session's tokens went.
 
 mod json;
 mod report;
@@ -22,21 +22,21 @@ use crate::output::{Screen, print, print_json};
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectOptions {
-    /// The session: a file of any known format, - for standard input, or a session of this folder: latest, its number in
+    /// Session file (format detected automatically), - for standard input, or a session of this folder: latest, its number in
     /// `sessions list`, or its id.
     pub(crate) file: PathBuf,
-    /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
+    /// Context window in tokens, such as 200000, 200k or 1m [default: the model's].
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
     pub(crate) window: Option<TokenCount>,
-    /// Counts also what the agent compacted away or took back.
+    /// Include what the agent compacted away or undid.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Everything that is shown about a session, whatever the form.
+/// Everything that is shown about a session, as text or JSON.
 struct Inspection {
     name: String,
     info: SessionInfo,
@@ -48,9 +48,9 @@ struct Inspection {
     threshold: CompactionThreshold,
 }
 
-/// From which size on the session would be compacted.
+/// The size at which the session would be compacted.
 struct CompactionThreshold {
-    /// Nothing if that is off.
+    /// `None` if compaction is off.
     tokens: Option<TokenCount>,
     /// The place where it was set, if anywhere.
     set_by: Option<String>,
@@ -71,7 +71,7 @@ struct SideChains {
     messages: usize,
 }
 
-/// Rules, requests and work, over all that ever happened: also what was compacted away or taken back.
+/// Rules, requests and work of the whole session, including what was compacted away or undone.
 #[derive(Default)]
 struct TrackedWork {
     rules: UserRules,

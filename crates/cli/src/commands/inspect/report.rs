@@ -55,7 +55,7 @@ fn title(page: &mut Page, inspection: &Inspection) {
         page.line(&title);
     }
     if info.format == Format::RecordedResponses {
-        page.line("These are recorded answers of a model, made to test Gemini CLI: no conversation.");
+        page.line("Recorded model responses for Gemini CLI tests, not a conversation.");
     }
 }
 
@@ -64,7 +64,7 @@ fn context(page: &mut Page, inspection: &Inspection) {
     let share = breakdown.total.share_of(window.size);
     page.gap();
     let line = format!(
-        "{} tokens (estimated), {} of a window of {}{}",
+        "{} tokens (estimated), {} of a {}-token window{}",
         thousands(breakdown.total.0),
         percent(share),
         thousands(window.size.0),
@@ -74,7 +74,7 @@ fn context(page: &mut Page, inspection: &Inspection) {
     page.line(&page.screen.strong(&line));
     if let Some(place) = &inspection.threshold.set_by {
         let limit = inspection.threshold.tokens;
-        let limit = limit.map_or("compaction is off".into(), |limit| format!("compacted from {limit} on"));
+        let limit = limit.map_or("compaction is off".into(), |limit| format!("compacts at {limit} tokens"));
         let line = fit(&format!("{limit}, set by {place}"), page.screen.width);
         page.line(&page.screen.faint(&line));
     }
@@ -86,7 +86,7 @@ fn context(page: &mut Page, inspection: &Inspection) {
     }
     if info.compactions > 0 || breakdown.dropped > TokenCount::ZERO {
         let line = format!(
-            "Not counted: {} tokens compacted away or taken back ({}); --all counts them.",
+            "Not counted: {} tokens compacted away or undone ({}); --all includes them.",
             thousands(breakdown.dropped.0),
             plural(info.compactions, "compaction", "compactions"),
         );
@@ -124,7 +124,7 @@ fn growth(page: &mut Page, inspection: &Inspection) {
     let last = growth.last().copied().unwrap_or(0);
     let line = format!("  {}", page.screen.filled(&line));
     page.line(&line);
-    let legend = format!("  at most {} tokens, {} at the end", thousands(most), thousands(last));
+    let legend = format!("  peak {} tokens, {} at the end", thousands(most), thousands(last));
     page.line(&legend);
 }
 
@@ -213,7 +213,7 @@ fn turns(page: &mut Page, inspection: &Inspection) {
             pad_left(&plural(turn.calls, "call", "calls"), 10),
         );
         let room = page.screen.width.saturating_sub(start.chars().count());
-        let text = if turn.preview.is_empty() { "(before anybody typed)" } else { &turn.preview };
+        let text = if turn.preview.is_empty() { "(before the first prompt)" } else { &turn.preview };
         let line = format!("{start}{}", fit(text, room));
         page.line(&line);
     }
@@ -224,8 +224,7 @@ fn faults(page: &mut Page, inspection: &Inspection) {
     let faults = &inspection.breakdown.faults;
     if faults.is_empty() {
         page.heading("Pairing");
-        let line =
-            page.screen.good("  every call has its result; any provider would accept this conversation");
+        let line = page.screen.good("  every call has its result; any provider accepts this conversation");
         return page.line(&line);
     }
     page.heading(&format!("Pairing: {}", plural(faults.len(), "fault", "faults")));
@@ -246,14 +245,14 @@ fn faults(page: &mut Page, inspection: &Inspection) {
         page.line(&line);
     }
     let name = if inspection.name == "standard input" { "-" } else { &inspection.name };
-    let line = format!("  mend with: longhaul sessions repair {} -o OUT", visible(name));
+    let line = format!("  fix with: longhaul sessions repair {} -o OUT", visible(name));
     page.line(&line);
 }
 
 fn reading(page: &mut Page, inspection: &Inspection) {
     let Inspection { info, side, warnings, .. } = inspection;
     if side.messages > 0 {
-        page.heading("Kept apart");
+        page.heading("Separate conversations");
         let line = format!(
             "  {} of {}",
             plural(side.messages, "message", "messages"),
@@ -263,7 +262,7 @@ fn reading(page: &mut Page, inspection: &Inspection) {
     }
     if info.skipped.total() > 0 {
         page.heading(&format!(
-            "Skipped: {} without conversation",
+            "Skipped: {} without messages",
             plural(info.skipped.total(), "record", "records")
         ));
         let kinds: Vec<String> = info.skipped.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
@@ -299,7 +298,7 @@ fn shorten_within(text: &str, directory: Option<&str>) -> String {
     }
 }
 
-/// The end of a path tells more than its beginning.
+/// Keeps the end of a path, which says more than its start.
 fn cut_front(path: &str, width: usize) -> String {
     let path = visible(path);
     let count = path.chars().count();

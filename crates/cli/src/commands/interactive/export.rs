@@ -11,7 +11,7 @@ use longhaul_workspace::{Creation, create_private_atomically};
 /// Longer outputs of tools are cut in Markdown.
 const MOST_OUTPUT: usize = 4_000;
 
-/// Writes the conversation; tells where.
+/// Exports the conversation, and returns where to.
 pub(super) fn write(agent: &Agent, to: Option<&str>) -> anyhow::Result<String> {
     let log = agent.conversation().log();
     let id = log.replay().info().session_id.clone().unwrap_or_default();
@@ -21,17 +21,17 @@ pub(super) fn write(agent: &Agent, to: Option<&str>) -> anyhow::Result<String> {
         Some("jsonl") => std::fs::read(log.path()).context("could not read the session")?,
         Some("md") => markdown(log.replay().messages()).into_bytes(),
         _ => {
-            let error = anyhow!("nobody knows how to write {}", path.display());
-            let hint = "name it .md for Markdown or .jsonl for the session itself; \
-                        `longhaul sessions export` writes other formats";
+            let error = anyhow!("unknown export format: {}", path.display());
+            let hint = "use .md for Markdown or .jsonl for the session itself; `longhaul sessions export` writes other \
+                        formats";
             return Err(hinted(error, hint));
         }
     };
     match create_private_atomically(&path, &bytes)? {
-        Creation::Created => Ok(format!("The conversation is in {}.", shown(&path))),
+        Creation::Created => Ok(format!("Exported the conversation to {}.", shown(&path))),
         Creation::AlreadyThere => {
-            let error = anyhow!("{} is there already", shown(&path));
-            Err(hinted(error, "give another name: nothing is overwritten"))
+            let error = anyhow!("{} already exists", shown(&path));
+            Err(hinted(error, "choose another name; /export never overwrites files"))
         }
     }
 }

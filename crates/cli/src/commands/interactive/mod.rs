@@ -61,15 +61,15 @@ pub(crate) fn run(
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     if chosen.is_window_assumed {
         let window = thousands(chosen.window.0);
-        let text = format!("The window of {} is not known; {window} tokens are assumed.", chosen.name);
-        greeting.push(Notice::warning(text).with_hint("State it in longhaul.windows."));
+        let text = format!("The window of {} is unknown; assuming {window} tokens.", chosen.name);
+        greeting.push(Notice::warning(text).with_hint("Set it in longhaul.windows."));
     }
     let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
     let helpers = HelperModels::load(&models, settings, &chosen, named, |text| {
         warnings.borrow_mut().push(Notice::warning(text));
     });
     greeting.extend(warnings.take());
-    let folder = std::env::current_dir().context("there is no current folder")?;
+    let folder = std::env::current_dir().context("the current folder does not exist")?;
     let screen = Options {
         is_coloured: Screen::of_stdout(color).is_coloured(),
         surface: surface(options, settings),
@@ -103,18 +103,18 @@ pub(crate) fn run(
         over.cancel();
         ended
     });
-    Ok(exit_code(ended.context("the terminal cannot be used")?))
+    Ok(exit_code(ended.context("could not use the terminal")?))
 }
 
-/// Writes notes on the session before, if there are none yet. Nobody waits for it, no model is asked, and where it cannot be
-/// done it is left for the next time.
+/// Writes notes on the previous session if there are none, in the background and without a model. A failure is left for the
+/// next start.
 fn note_previous(resumed: Option<&str>) {
     if let Ok(Some(project)) = Project::find() {
         let _ = write_notes_on_previous(&project, resumed.unwrap_or_default());
     }
 }
 
-/// A screen, unless the terminal cannot be drawn on or the user does not look at it.
+/// Picks the full screen, unless the terminal cannot be drawn on or the user has a screen reader.
 fn surface(options: &TalkOptions, settings: &Settings) -> Surface {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
     match options.is_for_screen_readers() || settings.is_for_screen_readers() {
@@ -124,7 +124,7 @@ fn surface(options: &TalkOptions, settings: &Settings) -> Surface {
     }
 }
 
-/// A folder as people call it: from their own folder on.
+/// A folder's path, with the user's own folder shortened.
 fn short_name(folder: &Path, user_home: Option<&Path>) -> String {
     match user_home.and_then(|home| folder.strip_prefix(home).ok()) {
         Some(inside) if inside.as_os_str().is_empty() => "~".to_string(),
@@ -133,7 +133,7 @@ fn short_name(folder: &Path, user_home: Option<&Path>) -> String {
     }
 }
 
-/// An error in the words of the screen.
+/// An error as a notice.
 fn error_notice(error: &anyhow::Error) -> Notice {
     let notice = Notice::error(sentence(&format!("{error:#}")));
     match hint_for(error) {

@@ -85,7 +85,7 @@ impl<'s> TerminalServices<'s> {
         Ok(self.agent(opened, memory))
     }
 
-    /// Looks for skills again, and lets the model know of them; tells what is new and what is gone.
+    /// Reloads skills and tells the model; returns what was added and removed.
     fn try_reload_skills(&mut self, agent: &mut Agent) -> anyhow::Result<String> {
         let before = skills::names(&self.deps.toolkit);
         let settings = load_here()?.settings;
@@ -110,8 +110,9 @@ impl<'s> TerminalServices<'s> {
                 let proposed = propose_scope(fact.as_str(), places);
                 // Nothing is saved where nobody may look for it.
                 Some(proposed.scope).filter(|_| proposed.is_clear).ok_or_else(|| {
-                    let hint = "say it with /memory add --scope global TEXT, --scope project TEXT or --folder FOLDER TEXT";
-                    hinted(anyhow!("it is not clear where this holds, and nothing was saved"), hint)
+                    let hint =
+                        "use /memory add --scope global TEXT, --scope project TEXT or --folder FOLDER TEXT";
+                    hinted(anyhow!("the scope of this fact is unclear; nothing was saved"), hint)
                 })?
             }
         };
@@ -156,14 +157,15 @@ impl<'s> TerminalServices<'s> {
         page.fact("because", reason);
         if !trust.is_trusted() {
             page.text(
-                "Its own settings, memory, rules and hooks do not count, and nothing runs without asking you.",
+                "Its own settings, memory, policy rules and hooks are ignored, and nothing runs without your \
+                 approval.",
             );
-            page.aside("`longhaul trust add` trusts it; it shows first what that activates.");
+            page.aside("Run `longhaul trust add` to see what it would activate and trust it.");
         }
         let review = Settings::load(Some(&self.deps.home), &folder, &environment)?.review;
         if !review.changes.is_empty() {
             page.text(
-                "Changed since it was trusted, and suspended until you confirm it with `longhaul trust add`:",
+                "Changed since you trusted it; suspended until you confirm it with `longhaul trust add`:",
             );
             review.changes.iter().for_each(|change| page.text(change.to_string()));
         }
@@ -294,7 +296,7 @@ fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Fac
         return match scope {
             "global" => Ok((Some(FactScope::Global), rest)),
             "project" => Ok((Some(FactScope::Project), rest)),
-            other => Err(hinted(anyhow!("there is no scope {other:?}"), "--scope takes global or project")),
+            other => Err(hinted(anyhow!("unknown scope {other:?}"), "use --scope global or --scope project")),
         };
     }
     match argument("--folder") {

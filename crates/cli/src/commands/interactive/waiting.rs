@@ -1,4 +1,4 @@
-//! Proposals of the inboxes, as the terminal shows and settles them.
+//! Inbox proposals as the terminal shows and settles them.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ fn skill_item(library: &SkillLibrary, waiting: &SkillProposal) -> anyhow::Result
                 }
             }
             if let Some(twin) = twin {
-                page.heading(format!("Compared with the skill of this name, {}", twin.describe()));
+                page.heading(format!("Compared with the existing skill ({})", twin.describe()));
             }
             push_diff(&mut page, diff.as_deref().unwrap_or_default());
         }
@@ -112,32 +112,32 @@ fn push_diff(page: &mut Page, diff: &str) {
 
 fn push_rest(page: &mut Page, problem: Option<&str>, evidence: &[Value]) {
     if let Some(problem) = problem {
-        page.heading("It cannot be accepted");
+        page.heading("Cannot be accepted");
         page.text(problem);
     }
     let seen = evidence_lines(evidence);
     if !seen.is_empty() {
-        page.heading("Seen");
+        page.heading("Evidence");
     }
     seen.into_iter().for_each(|line| page.aside(line));
 }
 
-/// Settles what waits; tells what became of it.
+/// Accepts, dismisses or undoes a proposal, and reports the outcome.
 pub(super) fn settle(inbox: InboxKind, review: &ReviewDecision) -> anyhow::Result<Notice> {
     let settings = load_here()?.settings;
     match inbox {
         InboxKind::Skills => settle_skill(review, &SkillLibrary::find(settings)?),
         InboxKind::Memory => {
             let memory = MemoryInbox::find(WorkspaceContext::find(&settings, &[])?)?;
-            settle_memory(review, &memory.ok_or_else(|| anyhow!("nothing waits here"))?)
+            settle_memory(review, &memory.ok_or_else(|| anyhow!("the inbox is empty"))?)
         }
     }
 }
 
 fn settle_skill(review: &ReviewDecision, library: &SkillLibrary) -> anyhow::Result<Notice> {
     let counts = |name: &str, written: &[PathBuf]| {
-        let text = format!("{name} counts now: {}", shown(written));
-        Notice::good(text).with_hint("/skills inbox undo takes it back.")
+        let text = format!("{name} is active: {}", shown(written));
+        Notice::good(text).with_hint("Undo with /skills inbox undo.")
     };
     Ok(match review {
         ReviewDecision::Accept { name, scope } => {
@@ -153,7 +153,7 @@ fn settle_skill(review: &ReviewDecision, library: &SkillLibrary) -> anyhow::Resu
         }
         ReviewDecision::Dismiss { name } => {
             library.dismiss_proposal(name)?;
-            Notice::good(format!("{name} is gone, and is not proposed again."))
+            Notice::good(format!("Dismissed {name}; it will not be proposed again."))
         }
         ReviewDecision::Undo => Notice::good(undone_words(&library.undo_acceptance()?)),
     })
@@ -163,14 +163,14 @@ fn settle_memory(review: &ReviewDecision, memory: &MemoryInbox) -> anyhow::Resul
     let kind_of = |name: &str| {
         let found = MemoryKind::ALL.into_iter().find(|kind| kind.name() == name);
         found.ok_or_else(|| {
-            hinted(anyhow!("nothing waits under the name {name:?}"), "it is private or global")
+            hinted(anyhow!("nothing pending under the name {name:?}"), "use private or global")
         })
     };
     let name = match review {
         ReviewDecision::Accept { name, .. } | ReviewDecision::AcceptEdited { name } => name,
         ReviewDecision::Dismiss { name } => {
-            let gone = plural(memory.dismiss(kind_of(name)?)?, "patch is", "patches are");
-            return Ok(Notice::good(format!("{gone} gone; what they say is not proposed again.")));
+            let gone = plural(memory.dismiss(kind_of(name)?)?, "patch", "patches");
+            return Ok(Notice::good(format!("Dismissed {gone}; their content will not be proposed again.")));
         }
         ReviewDecision::Undo => return Ok(Notice::good(taken_back_words(&memory.undo()?))),
     };
@@ -184,11 +184,11 @@ fn settle_memory(review: &ReviewDecision, memory: &MemoryInbox) -> anyhow::Resul
         Some((_, reason)) if applied.changed.is_empty() => return Err(anyhow!("{reason}")),
         Some((file, reason)) => {
             let left = file.display();
-            Notice::warning(format!("{} changed. {left} waits on: {reason}", shown(&applied.changed)))
+            Notice::warning(format!("Changed {}. {left} is still pending: {reason}", shown(&applied.changed)))
         }
-        None if applied.changed.is_empty() => Notice::info("Nothing was left to apply."),
-        None => Notice::good(format!("Remembered: {} changed.", shown(&applied.changed)))
-            .with_hint("/memory inbox undo takes it back."),
+        None if applied.changed.is_empty() => Notice::info("Nothing left to apply."),
+        None => Notice::good(format!("Updated memory: {}.", shown(&applied.changed)))
+            .with_hint("Undo with /memory inbox undo."),
     })
 }
 

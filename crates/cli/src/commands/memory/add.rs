@@ -17,26 +17,26 @@ use crate::output::{Color, Screen, path_json, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {
-    /// The fact.
+    /// Fact to remember.
     #[arg(required = true)]
     text: Vec<String>,
-    /// Where it holds; without it, and without --folder, the words of the fact decide, or you are asked.
+    /// Where the fact applies; without --scope or --folder, its wording decides, or you are asked.
     #[arg(long)]
     scope: Option<ScopeArgument>,
-    /// Keeps it in the memory file of this folder of the workspace, for everybody who works there.
+    /// Save it in this workspace folder's memory file, for everyone who works there.
     #[arg(long, value_name = "FOLDER", conflicts_with = "scope")]
     folder: Option<PathBuf>,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
-/// Where a fact holds.
+/// The scope of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ScopeArgument {
-    /// In every project.
+    /// Every project.
     Global,
-    /// In the project of the current folder, and for you alone.
+    /// This project, for you only.
     Project,
 }
 
@@ -71,8 +71,8 @@ pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> an
 
 fn told(error: MemoryError) -> anyhow::Error {
     match error {
-        MemoryError::BlankFact => hinted(anyhow!("there is nothing to remember"), "give a sentence"),
-        MemoryError::Secret { .. } => hinted(error, "say where the secret is kept instead"),
+        MemoryError::BlankFact => hinted(anyhow!("nothing to remember"), "pass a sentence"),
+        MemoryError::Secret { .. } => hinted(error, "say where the secret is stored instead"),
         MemoryError::NoPlace { .. } => hinted(error, "set LONGHAUL_HOME to a folder"),
         error => error.into(),
     }

@@ -1,4 +1,4 @@
-//! `longhaul memory imports FILE`: what a file becomes with its imports.
+//! `longhaul memory imports FILE`: a file with its imports expanded.
 
 use std::path::PathBuf;
 
@@ -13,22 +13,22 @@ use crate::output::{path_json, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportsOptions {
-    /// The file.
+    /// Memory file to expand.
     file: PathBuf,
-    /// How imports are laid out; otherwise as the settings say.
+    /// Import layout [default: from settings].
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
-/// How imports are laid out.
+/// The layout of imports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Each in its place.
+    /// Each import in place.
     Tree,
-    /// One file after the other.
+    /// One file after another.
     Flat,
 }
 
@@ -67,7 +67,7 @@ fn outline(imports: &[Import], depth: usize, text: &mut String) {
     for Import { written, line, outcome } in imports {
         let state = match outcome {
             ImportOutcome::Included { tokens, .. } => format!("{tokens} tokens"),
-            ImportOutcome::AlreadyProcessed { .. } => "there already".into(),
+            ImportOutcome::AlreadyProcessed { .. } => "already included".into(),
             ImportOutcome::TooDeep => "too deep".into(),
             ImportOutcome::Failed { reason } => format!("failed: {reason}"),
         };

@@ -1,4 +1,4 @@
-//! `longhaul memory inbox`: changes to memory that wait for the user.
+//! `longhaul memory inbox`: proposed changes to memory.
 
 use std::path::PathBuf;
 
@@ -26,28 +26,28 @@ pub(crate) struct InboxArgs {
 
 #[derive(Debug, Subcommand)]
 enum InboxCommand {
-    /// Shows every change that waits, as a diff.
+    /// Show all pending changes as diffs.
     List(ListOptions),
-    /// Shows the changes of a kind that wait, each with where it comes from.
+    /// Show the pending changes of one kind, with their evidence.
     Show(KindOptions),
-    /// Applies the changes of a kind. Those that no longer fit go on waiting.
+    /// Apply the pending changes of one kind; those that no longer fit stay pending.
     Accept(AcceptOptions),
-    /// Removes the changes of a kind; what they propose is not proposed again.
+    /// Dismiss the pending changes of one kind; they are not proposed again.
     Dismiss(KindOptions),
-    /// Takes back what was accepted last: every file holds again what it held before.
+    /// Undo the last acceptance, and restore every file.
     Undo(ListOptions),
 }
 
 #[derive(Debug, Args)]
 struct ListOptions {
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct KindOptions {
-    /// Whose memory.
+    /// Kind of memory.
     kind: Kind,
     #[command(flatten)]
     output: ListOptions,
@@ -55,17 +55,17 @@ struct KindOptions {
 
 #[derive(Debug, Args)]
 struct AcceptOptions {
-    /// Whose memory.
+    /// Kind of memory.
     kind: Kind,
-    /// Opens the patches in $VISUAL or $EDITOR first; their numbers of lines need not be kept right.
+    /// Edit the patches in $VISUAL or $EDITOR first; line counts are corrected for you.
     #[arg(long)]
     edit: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
-/// Whose memory a change is about.
+/// The memory that a change is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
     /// Yours, in this project.
@@ -112,7 +112,7 @@ fn list(
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if waiting.is_empty() {
-        page.line("Nothing waits. `longhaul skills extract` looks for facts in past sessions.");
+        page.line("The inbox is empty. Run `longhaul skills extract` to look for facts in past sessions.");
     }
     for (kind, patch) in &waiting {
         page.line(&page.screen.strong(&format!("{} memory", kind.name())));
@@ -126,7 +126,7 @@ fn list(
         page.gap();
     }
     if !waiting.is_empty() {
-        page.line("`longhaul memory inbox accept KIND` applies, `dismiss KIND` removes.");
+        page.line("Apply with `longhaul memory inbox accept KIND`, dismiss with `dismiss KIND`.");
     }
     print(&page.into_text())
 }
@@ -165,20 +165,20 @@ fn accept(options: &AcceptOptions, inbox: Option<&MemoryInbox>) -> anyhow::Resul
             "failed": failed.collect::<Vec<_>>(),
         }))?;
     } else if applied.changed.is_empty() && applied.failed.is_empty() {
-        print("Nothing was left to apply.\n")?;
+        print("Nothing left to apply.\n")?;
     } else {
         for path in &applied.changed {
-            print(&format!("{} was changed.\n", visible(&path.display().to_string())))?;
+            print(&format!("Changed {}.\n", visible(&path.display().to_string())))?;
         }
         if !applied.changed.is_empty() {
-            print("`longhaul memory inbox undo` takes it back.\n")?;
+            print("Undo with `longhaul memory inbox undo`.\n")?;
         }
     }
     match applied.failed.first() {
         None => Ok(()),
         Some((file, reason)) => {
             let error = anyhow!("{}: {reason}", file.display());
-            Err(hinted(error, format!("`longhaul memory inbox dismiss {}` removes it", kind.name())))
+            Err(hinted(error, format!("run `longhaul memory inbox dismiss {}` to remove it", kind.name())))
         }
     }
 }
@@ -189,11 +189,11 @@ fn dismiss(options: &KindOptions, inbox: Option<&MemoryInbox>) -> anyhow::Result
     if options.output.json {
         return print_json(&json!({"schema": 1, "kind": kind.name(), "dismissed": gone}));
     }
-    print(&format!("{} removed.\n", plural(gone, "patch", "patches")))
+    print(&format!("Dismissed {}.\n", plural(gone, "patch", "patches")))
 }
 
 fn undo(options: &ListOptions, inbox: Option<&MemoryInbox>) -> anyhow::Result<()> {
-    let nothing = || failure(SkillError::NotUndone { reason: "nothing was accepted here yet".into() });
+    let nothing = || failure(SkillError::NotUndone { reason: "nothing has been accepted here yet".into() });
     let undone = inbox.ok_or_else(nothing)?.undo()?;
     if options.json {
         return print_json(&json!({

@@ -10,7 +10,7 @@ use crate::output::{Color, Page, Screen, pad, pad_left, print_json, thousands, v
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `longhaul memory`: the memory files that hold in the current folder.
+//! `longhaul memory`: the memory files of the current folder.
 
 mod add;
 mod imports;
@@ -26,20 +26,20 @@ pub(crate) struct MemoryArgs {
 
 #[derive(Debug, Subcommand)]
 enum MemoryCommand {
-    /// Shows what the memory files say, as a session would begin with it.
+    /// Show memory as a new session sees it.
     Show(show::ShowOptions),
-    /// Lists the memory files in use, and those that are not.
+    /// List memory files, both used and skipped.
     List(list::ListOptions),
-    /// Remembers a fact.
+    /// Remember a fact.
     Add(add::AddOptions),
-    /// Loads memory anew, and says how much there is.
+    /// Reload memory and show its size.
     #[command(alias = "refresh")]
     Reload(reload::ReloadOptions),
-    /// Shows what a file becomes with its imports.
+    /// Show a file with its imports expanded.
     Imports(imports::ImportsOptions),
-    /// Says which memory files apply when an agent touches a path, in which order, and which do not and why.
+    /// Explain which memory files apply to a path, in which order, and why others do not.
     Why(why::WhyOptions),
-    /// Shows the changes to memory that wait for you, applies or removes them; alone it lists them.
+    /// Review, apply or dismiss proposed changes to memory; defaults to `list`.
     Inbox(inbox::InboxArgs),
 }
 

@@ -1,4 +1,4 @@
-//! The scope of a fact: as the user says, as its words say, or as they are asked.
+//! The scope of a fact: stated by the user, implied by its wording, or asked for.
 
 use std::io::IsTerminal;
 
@@ -9,21 +9,21 @@ use longhaul_memory::{Fact, FactScope, Places, ProposedScope, propose_scope};
 use crate::output::visible;
 use crate::questions::choose;
 
-/// The scope of a fact, and who decided that.
+/// The scope of a fact, and what decided it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) scope: FactScope,
     pub(super) by: DecidedBy,
 }
 
-/// The decider on the scope of a fact.
+/// The source of a fact's scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecidedBy {
-    /// The user, when the fact was given or when they were asked.
+    /// The user, by a flag or an answer.
     User,
-    /// The words of the fact.
+    /// The wording of the fact.
     Words,
-    /// Nobody: its words leave it open, and nobody could be asked.
+    /// The default: its wording leaves it open, and nobody could be asked.
     Nobody,
 }
 
@@ -44,7 +44,7 @@ impl Placed {
         Self { scope, by: DecidedBy::User }
     }
 
-    /// Finds the scope by the words; where they leave it open, whoever sits at the terminal is asked.
+    /// Infers the scope from the wording; where that leaves it open, asks at the terminal.
     pub(super) fn find(fact: &Fact, places: &Places) -> anyhow::Result<Self> {
         let ProposedScope { scope, is_clear } = propose_scope(fact.as_str(), places);
         if is_clear {
@@ -61,9 +61,10 @@ impl Placed {
         let place = visible(&in_words(&self.scope));
         match self.by {
             DecidedBy::User => None,
-            DecidedBy::Words => Some(format!("It holds {place}, as its words say.")),
+            DecidedBy::Words => Some(format!("It applies {place}, judging by its wording.")),
             DecidedBy::Nobody => Some(format!(
-                "It holds {place}, though its words leave that open; --scope or --folder says otherwise."
+                "It applies {place} by default, as its wording leaves the scope open; use --scope or --folder to \
+                 choose."
             )),
         }
     }
@@ -73,8 +74,8 @@ impl Placed {
 fn in_words(scope: &FactScope) -> String {
     match scope {
         FactScope::Global => "in every project".to_string(),
-        FactScope::Project => "in this project, for you alone".to_string(),
-        FactScope::Folder(folder) => format!("in {}, for everybody", folder.display()),
+        FactScope::Project => "in this project, for you only".to_string(),
+        FactScope::Folder(folder) => format!("in {}, for everyone", folder.display()),
     }
 }
 
@@ -88,7 +89,7 @@ fn ask(proposed: &FactScope, places: &Places) -> anyhow::Result<FactScope> {
     }
     let usual = scopes.iter().position(|scope| scope == proposed).unwrap_or_default();
     let lines: Vec<String> = scopes.iter().map(|scope| visible(&in_words(scope))).collect();
-    let chosen = choose("Where does it hold?", &lines, usual)?;
+    let chosen = choose("Where does it apply?", &lines, usual)?;
     let chosen =
         chosen.ok_or_else(|| hinted(anyhow!("nothing was saved"), "answer with one of the numbers"))?;
     Ok(scopes.swap_remove(chosen))
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(placed(DecidedBy::User).remark(), None);
         assert_eq!(
             placed(DecidedBy::Words).remark().as_deref(),
-            Some("It holds in every project, as its words say.")
+            Some("It applies in every project, judging by its wording.")
         );
         assert!(
             placed(DecidedBy::Nobody).remark().is_some_and(|remark| remark.contains("--scope or --folder"))

@@ -1,4 +1,4 @@
-//! `longhaul memory reload`: loads memory anew and says how much there is.
+//! `longhaul memory reload`: reloads memory and shows its size.
 
 use clap::Args;
 use longhaul_app::settings::Settings;
@@ -10,7 +10,7 @@ use crate::output::{Color, Page, Screen, print_json, thousands};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReloadOptions {
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }

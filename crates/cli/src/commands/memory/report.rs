@@ -43,7 +43,7 @@ pub(super) fn imports_json(imports: &[Import]) -> Value {
     imports.collect::<Vec<_>>().into()
 }
 
-/// Files that do not count, as JSON.
+/// Skipped files as JSON.
 pub(super) fn skipped_json(skipped: &[SkippedFile]) -> Value {
     let skipped = skipped.iter().map(|skipped| {
         let of = match &skipped.reason {
@@ -78,7 +78,7 @@ pub(super) fn memory_json(memory: &Memory, context: &WorkspaceContext) -> Value 
     })
 }
 
-/// The trust in the folder; `None` if nobody has decided.
+/// Trust in the folder; `None` if undecided.
 pub(super) fn trusted_json(trust: &Trust) -> Option<bool> {
     match trust {
         Trust::Trusted(_) => Some(true),
@@ -87,7 +87,7 @@ pub(super) fn trusted_json(trust: &Trust) -> Option<bool> {
     }
 }
 
-/// Files that do not count, for people. Blank ones are nothing to tell.
+/// Skipped files as text. Blank ones are left out.
 pub(super) fn skipped_text(page: &mut Page, skipped: &[SkippedFile]) {
     let told: Vec<&SkippedFile> =
         skipped.iter().filter(|skipped| skipped.reason != SkipReason::Blank).collect();
@@ -95,7 +95,7 @@ pub(super) fn skipped_text(page: &mut Page, skipped: &[SkippedFile]) {
         return;
     }
     page.gap();
-    let count = plural(told.len(), "file does not count:", "files do not count:");
+    let count = plural(told.len(), "file skipped:", "files skipped:");
     page.line(&page.screen.strong(&count));
     for skipped in told {
         let line = format!("  {}: {}", skipped.path.display(), skipped.reason);
@@ -109,7 +109,7 @@ pub(super) fn notices_text(page: &mut Page, notices: &[SearchNotice], context: &
         notices.iter().map(ToString::to_string).chain(context.notes.iter().cloned()).collect();
     if !context.trust.is_trusted() {
         told.push(format!(
-            "{} is not trusted, so that its own memory does not count; `longhaul trust add` trusts it",
+            "{} is not trusted, so its own memory is ignored; run `longhaul trust add` to trust it",
             context.cwd.display()
         ));
     }
@@ -122,7 +122,7 @@ pub(super) fn notices_text(page: &mut Page, notices: &[SearchNotice], context: &
     }
 }
 
-/// Files that a model does not get whole, as JSON.
+/// Files that a model does not get in full, as JSON.
 pub(super) fn left_out_json(left_out: &[LeftOut]) -> Value {
     let left_out = left_out.iter().map(|left| {
         json!({
@@ -136,14 +136,14 @@ pub(super) fn left_out_json(left_out: &[LeftOut]) -> Value {
     left_out.collect::<Vec<_>>().into()
 }
 
-/// Files that a model does not get whole, for people.
+/// Files that a model does not get in full, as text.
 pub(super) fn left_out_text(page: &mut Page, left_out: &[LeftOut]) {
     if !left_out.is_empty() {
         page.gap();
     }
     for left in left_out {
         let line = format!(
-            "note: {} has about {} tokens, of which a model gets {}: {} memory may take {}",
+            "note: {} has about {} tokens; models get {} of them, as {} memory is limited to {}",
             left.path.display(),
             thousands(left.tokens.0),
             thousands(left.kept.0),

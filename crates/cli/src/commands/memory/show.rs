@@ -1,4 +1,4 @@
-//! `longhaul memory show`: what the memory files say.
+//! `longhaul memory show`: the content of memory files.
 
 use clap::Args;
 use longhaul_app::clock::now;
@@ -11,10 +11,10 @@ use crate::output::{Color, Page, Screen, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
-    /// Shows the text as a model gets it, with tags, the order of precedence, and cut to the budgets.
+    /// Show the text as a model gets it: with tags, in order of precedence, and cut to the budgets.
     #[arg(long)]
     prompt: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `longhaul memory why PATH`: which memory files apply when an agent touches a path, and which do not and why.
+//! `longhaul memory why PATH`: explains which memory files apply to a path, and why others do not.
 
 use std::path::PathBuf;
 
@@ -15,9 +15,9 @@ use crate::output::{Color, Page, Screen, pad, pad_left, path_json, print_json, t
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyOptions {
-    /// The file or folder, which need not exist.
+    /// File or folder; need not exist.
     path: PathBuf,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -34,7 +34,7 @@ pub(super) fn run(options: &WhyOptions, settings: &Settings, color: Color) -> an
     crate::output::print(&page.into_text())
 }
 
-/// The tokens that come in. Those of imports are in those of the files that import them.
+/// The tokens that are loaded. A file's figure includes its imports.
 fn total(explanation: &MemoryExplanation) -> u64 {
     explanation
         .applies
@@ -54,9 +54,7 @@ fn text(
     if explanation.applies.is_empty() {
         page.line(&format!("No memory file applies to {path}."));
     } else {
-        page.line(&format!(
-            "These apply to {path}, the weakest tier first, outer folders before inner ones:"
-        ));
+        page.line(&format!("Memory for {path}, weakest tier first, outer folders before inner ones:"));
         page.gap();
     }
     for applied in &explanation.applies {
@@ -84,7 +82,7 @@ fn text(
     skipped_text(page, &explanation.skipped);
     if !explanation.not_imported.is_empty() {
         page.gap();
-        page.line(&page.screen.strong("Imports that bring nothing in:"));
+        page.line(&page.screen.strong("Imports that add nothing:"));
     }
     for import in &explanation.not_imported {
         let line =

@@ -1,4 +1,4 @@
-//! `longhaul policy check TOOL [ARGS]`: which rule decides about a call, and why.
+//! `longhaul policy check TOOL [ARGS]`: explains which rule applies to a tool call.
 
 use anyhow::anyhow;
 use clap::Args;
@@ -14,19 +14,19 @@ use crate::output::{Color, print, print_json, visible, visible_text};
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
-    /// The tool, such as run_shell_command.
+    /// Tool name, such as run_shell_command.
     tool: String,
-    /// Its arguments as JSON, or the command itself for run_shell_command.
+    /// Tool arguments as JSON, or the command line for run_shell_command.
     args: Option<String>,
-    /// The sub-agent that makes the call.
+    /// Sub-agent that makes the call.
     #[arg(long, value_name = "NAME")]
     subagent: Option<String>,
-    /// Decide as if nobody could be asked, as with -p.
+    /// Decide as in headless mode (-p).
     #[arg(long)]
     headless: bool,
     #[command(flatten)]
     work: WorkOptions,
-    /// Print one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -48,7 +48,7 @@ pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> 
     print(&format!("{}\n", visible_text(&explanation.to_string()).trim_end()))
 }
 
-/// The arguments of the call: JSON, or a command as it is typed.
+/// The arguments of the call: JSON, or a command line.
 fn arguments(tool: &str, given: Option<&str>) -> anyhow::Result<Value> {
     let Some(given) = given else { return Ok(json!({})) };
     match serde_json::from_str::<Value>(given) {
@@ -56,8 +56,8 @@ fn arguments(tool: &str, given: Option<&str>) -> anyhow::Result<Value> {
         _ if tool == longhaul_policy::SHELL_TOOL && !given.trim_start().starts_with('{') => {
             Ok(json!({"command": given}))
         }
-        Ok(_) => Err(hinted(anyhow!("the arguments are no JSON object: {}", visible(given)), EXAMPLE)),
-        Err(error) => Err(hinted(anyhow!(error).context("the arguments are no JSON"), EXAMPLE)),
+        Ok(_) => Err(hinted(anyhow!("the arguments are not a JSON object: {}", visible(given)), EXAMPLE)),
+        Err(error) => Err(hinted(anyhow!(error).context("the arguments are not valid JSON"), EXAMPLE)),
     }
 }
 

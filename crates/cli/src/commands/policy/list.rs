@@ -1,4 +1,4 @@
-//! `longhaul policy list`: what you always allowed, and every rule that counts here.
+//! `longhaul policy list`: saved approvals and every active rule.
 
 use clap::Args;
 use longhaul_app::agent::{AgentOptions, Attendance, load_current_permissions};
@@ -11,7 +11,7 @@ use crate::output::{Color, Page, Screen, pad, path_json, print, print_json, visi
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// Print one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -28,7 +28,7 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
     print(&page.into_text())
 }
 
-/// Saved rules stand last, where they are seen: they can be revoked.
+/// Saved rules come last, where they are seen: they can be revoked.
 fn text(page: &mut Page, policy: &Policy) {
     page.heading("Rules, highest priority first");
     for rule in written(policy) {
@@ -46,7 +46,7 @@ fn text(page: &mut Page, policy: &Policy) {
     }
     let hint = match saved.is_empty() {
         true => "Nothing yet.",
-        false => "`longhaul policy revoke NUMBER` takes one back. A rule that denies outranks them all.",
+        false => "Revoke one with `longhaul policy revoke NUMBER`. A rule that denies outranks them all.",
     };
     for line in wrapped(hint, page.screen.width - 2) {
         page.line(&page.screen.faint(&format!("  {line}")));
@@ -64,7 +64,7 @@ fn entry(page: &mut Page, mark: &str, about: &str, place: &str) {
     page.line(&page.screen.faint(&format!("{indent}{}", visible(place))));
 }
 
-/// The rules that are no answers of the user's.
+/// The rules that are not saved approvals.
 fn written(policy: &Policy) -> impl Iterator<Item = &Rule> {
     policy.rules().iter().filter(|rule| rule.reach().is_none())
 }

@@ -1,4 +1,4 @@
-//! `longhaul policy`: what the rules about tool calls say, and what of it you always allowed.
+//! `longhaul policy`: the rules about tool calls, and saved approvals.
 
 mod check;
 mod list;
@@ -20,11 +20,11 @@ pub(crate) struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 enum PolicyCommand {
-    /// List what you always allowed, and every rule that counts here.
+    /// List saved approvals and every active rule.
     List(list::ListOptions),
-    /// Take back something that you always allowed.
+    /// Revoke a saved approval.
     Revoke(revoke::RevokeOptions),
-    /// Say whether a call would run, which rule decides, and why others do not.
+    /// Explain which rule applies to a tool call, and why others do not.
     Check(check::CheckOptions),
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn run(
     }
 }
 
-/// Says on standard error what is wrong with some rules.
+/// Prints warnings about invalid rules on standard error.
 fn warn(warnings: &[String], color: Color) {
     for warning in warnings {
         let label = Screen::of_stderr(color).warning("warning:");

@@ -1,4 +1,4 @@
-//! `longhaul policy revoke NUMBER|TEXT`: takes back something that you always allowed.
+//! `longhaul policy revoke NUMBER|TEXT`: revokes a saved approval.
 
 use clap::Args;
 use longhaul_app::agent::{AgentOptions, Attendance, load_current_permissions};
@@ -13,10 +13,10 @@ use crate::output::{Color, print, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct RevokeOptions {
-    /// The number in `policy list`, or words of what it allows, such as "cargo test".
+    /// Number in `policy list`, or words from what it allows, such as "cargo test".
     #[arg(required = true, value_name = "NUMBER|TEXT")]
     rule: Vec<String>,
-    /// Print one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -29,10 +29,10 @@ pub(super) fn run(options: &RevokeOptions, settings: &Settings, color: Color) ->
     let rule = permissions.revoke(&options.rule.join(" ")).map_err(|error| {
         let hint = match &error {
             PolicyError::UnknownSaved { .. } | PolicyError::AmbiguousSaved { .. } => {
-                "`longhaul policy list` shows the saved rules with their numbers"
+                "run `longhaul policy list` to see the saved rules with their numbers"
             }
-            PolicyError::Broken { .. } => "mend the file, or take the rule out by hand",
-            _ => "check that the file can be written",
+            PolicyError::Broken { .. } => "fix the file, or remove the rule by hand",
+            _ => "check that the file is writable",
         };
         hinted(error, hint)
     })?;

@@ -1,4 +1,4 @@
-//! `longhaul sessions delete SESSION...`: deletes sessions with everything that belongs to them.
+//! `longhaul sessions delete SESSION...`: deletes sessions with all their files.
 
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -11,13 +11,13 @@ use crate::questions::confirm;
 
 #[derive(Debug, Args)]
 pub(crate) struct DeleteOptions {
-    /// The sessions: their numbers in `sessions list`, their ids, or latest.
+    /// Sessions: numbers in `sessions list`, ids, or latest.
     #[arg(required = true, value_name = "SESSION")]
     sessions: Vec<String>,
-    /// Does not ask; without a terminal nothing is deleted unless this is given.
+    /// Skip the confirmation prompt; required without a terminal.
     #[arg(long)]
     yes: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -26,8 +26,8 @@ pub(super) fn run(options: &DeleteOptions, color: Color) -> anyhow::Result<()> {
     let store = project::store()?;
     // All are found before the first one goes: numbers move up when it does.
     let ids = resolve(&store, &options.sessions)?;
-    let question = format!("Delete {} for good?", plural(ids.len(), "session", "sessions"));
-    if !confirm(&question, options.yes, "deletes")? {
+    let question = format!("Permanently delete {}?", plural(ids.len(), "session", "sessions"));
+    if !confirm(&question, options.yes)? {
         return crate::output::print("Nothing was deleted.\n");
     }
     let mut failed = 0;
@@ -57,7 +57,7 @@ pub(super) fn run(options: &DeleteOptions, color: Color) -> anyhow::Result<()> {
     }
     match failed {
         0 => Ok(()),
-        count => Err(anyhow!("{} could not be deleted", plural(count, "thing", "things"))),
+        count => Err(anyhow!("could not delete {}", plural(count, "item", "items"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `longhaul sessions export FILE --format F -o OUT`: writes a session in another format.
+//! `longhaul sessions export FILE --format F -o OUT`: converts a session to another format.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::output::{Color, Screen, plural};
 use crate::reports::redaction::{redaction_json, redaction_text};
 use crate::reports::{losses, written as report};
 
-/// Reads, writes and tells what the format could not hold.
+/// Reads and writes a session, and reports what the format could not hold.
 pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {
     let files = &options.files;
     let destination = files.destination()?;

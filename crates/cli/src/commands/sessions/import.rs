@@ -1,4 +1,4 @@
-//! `longhaul sessions import FILE`: makes a session of this project from a recorded session of any format.
+//! `longhaul sessions import FILE`: imports a recorded session of any format into this project.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use crate::reports::written as report;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
-    /// The session: a file of any known format, or - for standard input.
+    /// Session file (format detected automatically), or - for standard input.
     file: PathBuf,
-    /// Reports in one JSON object instead, as docs/json.md describes it.
+    /// Report as one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -50,9 +50,9 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
         screen.strong(&id),
     );
     if !session.side_chains.is_empty() {
-        let chains = plural(session.side_chains.len(), "sub-agent came", "sub-agents came");
-        text.push_str(&format!("{chains} with it.\n"));
+        let chains = plural(session.side_chains.len(), "sub-agent", "sub-agents");
+        text.push_str(&format!("Imported {chains} with it.\n"));
     }
-    text.push_str(&format!("`longhaul sessions show {id}` shows it.\n"));
+    text.push_str(&format!("Show it with `longhaul sessions show {id}`.\n"));
     print(&text)
 }

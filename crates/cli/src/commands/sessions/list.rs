@@ -13,7 +13,7 @@ use crate::output::{Color, Page, Screen, fit, pad, pad_left, plural, print_json,
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -34,7 +34,7 @@ pub(super) fn run(options: &ListOptions, color: Color) -> anyhow::Result<()> {
 
 fn text(page: &mut Page, listing: &Listing, now: Timestamp) {
     if listing.sessions.is_empty() {
-        page.line("This folder has no sessions yet; `longhaul sessions import FILE` brings one in.");
+        page.line("No sessions yet. Import one with `longhaul sessions import FILE`.");
     } else {
         let ages: Vec<String> = listing.sessions.iter().map(|session| ago(session.updated, now)).collect();
         let widest = ages.iter().map(String::len).max().unwrap_or_default();
@@ -50,13 +50,13 @@ fn text(page: &mut Page, listing: &Listing, now: Timestamp) {
             page.line(&format!("{front}{}", fit(&visible(&session.display_name()), room)));
         }
         page.gap();
-        page.line("Name one by its number, its id, or as latest: `longhaul sessions show latest`.");
+        page.line("Refer to one by its number, its id, or latest: `longhaul sessions show latest`.");
     }
     let flawed: Vec<&FlawedFile> = listing.flawed.iter().filter(|file| is_odd(&file.flaw)).collect();
     if !flawed.is_empty() {
         page.gap();
-        let count = plural(flawed.len(), "file is", "files are");
-        page.line(&format!("{count} called like a session and cannot be listed:"));
+        let count = plural(flawed.len(), "file", "files");
+        page.line(&format!("{count} named like a session cannot be listed:"));
         for file in flawed {
             let line = format!("  {}: {}", visible(&file.file_name), told(&file.flaw));
             page.line(&fit(&line, page.screen.width));
@@ -68,17 +68,17 @@ fn short(session: &ListedSession) -> &str {
     session.id().get(..8).unwrap_or(session.id())
 }
 
-/// Returns true if somebody should know: conversations of sub-agents and empty beginnings are ordinary.
+/// Returns true if a flaw is worth reporting: sub-agent conversations and empty beginnings are ordinary.
 fn is_odd(flaw: &Flaw) -> bool {
     matches!(flaw, Flaw::Unreadable(_) | Flaw::NoSession)
 }
 
 fn told(flaw: &Flaw) -> String {
     match flaw {
-        Flaw::Unreadable(error) => format!("it cannot be read: {error}"),
-        Flaw::NoSession => "it holds no session".into(),
-        Flaw::NothingToResume { .. } => "nothing was asked or answered in it".into(),
-        Flaw::Subagent => "it is a sub-agent's".into(),
+        Flaw::Unreadable(error) => format!("unreadable: {error}"),
+        Flaw::NoSession => "not a session".into(),
+        Flaw::NothingToResume { .. } => "no prompt and no answer in it".into(),
+        Flaw::Subagent => "belongs to a sub-agent".into(),
     }
 }
 

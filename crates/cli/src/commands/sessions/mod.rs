@@ -26,23 +26,23 @@ use crate::output::{Color, visible};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// Lists the sessions of the current folder.
+    /// List this folder's sessions.
     List(list::ListOptions),
-    /// Shows what was said in a session.
+    /// Show a session's messages.
     Show(show::ShowOptions),
-    /// Makes a session of this folder from a recorded session of any format.
+    /// Import a recorded session of any supported format.
     Import(import::ImportOptions),
-    /// Takes the newest compaction of a session back.
+    /// Undo a session's newest compaction.
     Undo(undo::UndoOptions),
-    /// Lets models write the snapshots of a session again after they failed too often.
+    /// Let models write a session's snapshots again after repeated failures.
     Reset(reset::ResetOptions),
-    /// Deletes sessions with everything that belongs to them.
+    /// Delete sessions with all their files.
     Delete(delete::DeleteOptions),
-    /// Deletes sessions that are older, or more, than the settings keep.
+    /// Delete sessions beyond the age or number that settings keep.
     Prune(prune::PruneOptions),
-    /// Makes a session acceptable to every provider again, losing nothing, and lists each repair.
+    /// Repair a session so that every provider accepts it, and list each repair.
     Repair(RepairOptions),
-    /// Writes a session in another format, and tells what that format cannot hold.
+    /// Convert a session to another format, and list what that format cannot hold.
     Export(ExportOptions),
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum SessionsCommand {
 pub(crate) struct RepairOptions {
     #[command(flatten)]
     files: Files,
-    /// The format to write; otherwise the session's own, or the neutral form where that cannot be written.
+    /// Format to write [default: the session's own, or neutral where that cannot be written].
     #[arg(long, value_name = "FORMAT")]
     format: Option<TargetFormat>,
 }
@@ -59,26 +59,26 @@ pub(crate) struct RepairOptions {
 pub(crate) struct ExportOptions {
     #[command(flatten)]
     files: Files,
-    /// The format to write.
+    /// Format to write.
     #[arg(long, value_name = "FORMAT")]
     format: TargetFormat,
 }
 
 #[derive(Debug, Args)]
 struct Files {
-    /// The session: a file of any known format, - for standard input, or a session of this folder: latest, its number
-    /// in `sessions list`, or its id.
+    /// Session file (format detected automatically), - for standard input, or a session of this folder: latest, its number in
+    /// `sessions list`, or its id.
     file: PathBuf,
-    /// Where to write the result, - for standard output; without it nothing is written.
+    /// Output file, or - for standard output; without it, nothing is written.
     #[arg(short, long = "output", value_name = "OUT")]
     out: Option<PathBuf>,
-    /// Replaces OUT if it exists; the input is never replaced.
+    /// Replace OUT if it exists; the input is never replaced.
     #[arg(long)]
     force: bool,
-    /// Takes secrets out first: keys, tokens and passwords become REDACTED.
+    /// Redact secrets first: keys, tokens and passwords become REDACTED.
     #[arg(long)]
     redact: bool,
-    /// Reports in one JSON object instead, as docs/json.md describes it.
+    /// Report as one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -86,17 +86,17 @@ struct Files {
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TargetFormat {
-    /// A Gemini request.
+    /// Gemini request.
     Gemini,
-    /// An OpenAI chat-completions request.
+    /// OpenAI chat-completions request.
     Openai,
-    /// An Anthropic messages request.
+    /// Anthropic messages request.
     Anthropic,
-    /// The neutral form, which keeps the most.
+    /// Neutral format, which keeps the most.
     Neutral,
-    /// A Gemini CLI session.
+    /// Gemini CLI session.
     GeminiJsonl,
-    /// A Claude Code session.
+    /// Claude Code session.
     ClaudeCode,
 }
 
@@ -139,7 +139,7 @@ impl Files {
         Destination::plan(self.out.as_deref(), &session_file(&self.file)?, existing)
     }
 
-    /// Reads the whole session, and takes secrets out if that is asked for.
+    /// Reads the whole session, and redacts secrets if requested.
     fn load(&self) -> anyhow::Result<(Session, Option<Redaction>)> {
         let mut session = load(&self.file, &input::showing_progress)?;
         let redaction = self.redact.then(|| {
@@ -151,7 +151,7 @@ impl Files {
     }
 }
 
-/// Opens a log that must be there already, and says what was mended.
+/// Opens an existing log, and reports what was repaired.
 fn open_log(path: &Path) -> anyhow::Result<Log> {
     // A missing file is named before anything could be made in its place.
     drop(input::open(path)?);

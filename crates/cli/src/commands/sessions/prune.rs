@@ -1,4 +1,4 @@
-//! `longhaul sessions prune`: deletes what is older, or more, than the settings keep.
+//! `longhaul sessions prune`: deletes sessions beyond the age or number that settings keep.
 
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -16,22 +16,21 @@ use crate::output::{Color, Page, Screen, fit, plural, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct PruneOptions {
-    /// Deletes sessions to which nothing was added for so long, such as 12h, 30d, 2w or 1m (a month);
-    /// otherwise the settings decide.
+    /// Delete sessions idle for longer than this, such as 12h, 30d, 2w or 1m (a month) [default: from settings].
     #[arg(long, value_name = "AGE", value_parser = age)]
     max_age: Option<String>,
-    /// Keeps only so many sessions, the newest.
+    /// Keep only this many sessions, the newest.
     #[arg(long, value_name = "N", value_parser = count)]
     max_count: Option<i64>,
-    /// Tells what would go, and deletes nothing.
+    /// Show what would be deleted without deleting it.
     #[arg(long)]
     dry_run: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
-/// Somebody who names an age means it.
+/// The minimum age once an age is given on the command line, in place of the one in settings.
 const ANY_AGE: &str = "1h";
 
 pub(super) fn run(options: &PruneOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
@@ -39,12 +38,12 @@ pub(super) fn run(options: &PruneOptions, settings: &Settings, color: Color) -> 
         Retention::On(limits) => limits,
         Retention::Off => {
             return Err(hinted(
-                anyhow!("the settings keep all sessions: general.sessionRetention.enabled is false"),
-                "say what goes: --max-age 30d or --max-count 50",
+                anyhow!("settings keep all sessions: general.sessionRetention.enabled is false"),
+                "pass --max-age 30d or --max-count 50",
             ));
         }
         Retention::Disabled { warning } => {
-            return Err(hinted(anyhow!(warning), "mend general.sessionRetention in settings.json"));
+            return Err(hinted(anyhow!(warning), "fix general.sessionRetention in settings.json"));
         }
     };
     let Some(project) = Project::find()? else {
@@ -94,7 +93,7 @@ fn finish(options: &PruneOptions, color: Color, doomed: &[Doomed], done: &Pruned
     }
     match done.sessions.failed + done.tool_outputs.failed {
         0 => Ok(()),
-        failed => Err(anyhow!("{} could not be deleted", plural(failed, "thing", "things"))),
+        failed => Err(anyhow!("could not delete {}", plural(failed, "item", "items"))),
     }
 }
 
@@ -110,9 +109,9 @@ fn text(options: &PruneOptions, screen: Screen, doomed: &[Doomed], done: &Pruned
     }
     page.gap();
     let outcome = if doomed.is_empty() {
-        "Nothing is old enough to go.".to_string()
+        "Nothing to delete.".to_string()
     } else if options.dry_run {
-        format!("{} would go; nothing was deleted.", plural(doomed.len(), "thing", "things"))
+        format!("Would delete {}; nothing was deleted.", plural(doomed.len(), "item", "items"))
     } else {
         let sessions = plural(done.sessions.deleted, "session", "sessions");
         let outputs = plural(done.tool_outputs.deleted, "saved tool output", "saved tool outputs");
@@ -133,8 +132,8 @@ fn name(item: &DoomedItem) -> String {
 fn why(reason: RetentionReason) -> &'static str {
     match reason {
         RetentionReason::TooOld => "too old",
-        RetentionReason::TooMany => "there are newer ones enough",
-        RetentionReason::Useless => "nothing in it can be resumed",
+        RetentionReason::TooMany => "over the limit of sessions to keep",
+        RetentionReason::Useless => "nothing to resume in it",
     }
 }
 

@@ -1,4 +1,4 @@
-//! `longhaul sessions repair FILE -o OUT`: makes a session acceptable to every provider again.
+//! `longhaul sessions repair FILE -o OUT`: repairs a session so that every provider accepts it.
 
 use longhaul_conversation::{Repair, repair};
 use longhaul_formats::write_session;
@@ -11,7 +11,7 @@ use crate::reports::redaction::{redaction_json, redaction_text};
 use crate::reports::repairs::{drop_own_answers, repair_json};
 use crate::reports::{losses, written as report};
 
-/// Reads, repairs, writes and tells.
+/// Reads, repairs and writes a session, and reports each repair.
 pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
     let files = &options.files;
     let destination = files.destination()?;

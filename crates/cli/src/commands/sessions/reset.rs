@@ -1,4 +1,4 @@
-//! `longhaul sessions reset SESSION`: lets models write snapshots again after they failed.
+//! `longhaul sessions reset SESSION`: lets models write snapshots again after failures.
 
 use std::path::PathBuf;
 
@@ -14,12 +14,12 @@ use crate::output::{Color, Screen, print_json, thousands};
 
 #[derive(Debug, Args)]
 pub(crate) struct ResetOptions {
-    /// The session: latest, its number in `sessions list`, its id, or its file.
+    /// Session: latest, its number in `sessions list`, its id, or its file.
     session: PathBuf,
-    /// Forgets what snapshots cost, too, so that the caps of the settings count from nothing.
+    /// Also reset the cost of snapshots, so that spending caps start from zero.
     #[arg(long)]
     spend: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -48,12 +48,12 @@ pub(super) fn run(options: &ResetOptions, color: Color) -> anyhow::Result<()> {
     }
     let screen = Screen::of_stdout(color);
     let mut text = match is_news {
-        true => format!("{}: models may be asked for snapshots again.", screen.strong("Reset")),
-        false => "There is nothing to reset: no snapshot failed, and none is waited for.".to_string(),
+        true => format!("{}: models may write snapshots again.", screen.strong("Reset")),
+        false => "Nothing to reset: no snapshot has failed.".to_string(),
     };
     if after.spend.tokens.0 > 0 {
         let tokens = thousands(after.spend.tokens.0);
-        text.push_str(&format!(" The {tokens} tokens that they took stay counted; --spend forgets them."));
+        text.push_str(&format!(" The {tokens} tokens already spent still count; --spend resets them."));
     }
     crate::output::print(&(text + "\n"))
 }

@@ -1,4 +1,4 @@
-//! `longhaul sessions show SESSION`: what was said in a session, and what became of it.
+//! `longhaul sessions show SESSION`: a session's messages and compactions.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,18 +19,18 @@ use crate::output::{Color, Page, Screen, fit, plural, print_json, span, thousand
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
-    /// The session: latest, its number in `sessions list`, its id, or a file of any known format.
+    /// Session: latest, its number in `sessions list`, its id, or a session file.
     session: PathBuf,
-    /// Shows one message whole, by its mark, such as m12.
-    #[arg(long, value_name = "MARK", value_parser = mark)]
+    /// Show one whole message by its number, such as m12.
+    #[arg(long, value_name = "NUMBER", value_parser = mark)]
     message: Option<Ordinal>,
-    /// Shows everything that was ever said, also what was compacted away or taken back.
+    /// Include what was compacted away or undone.
     #[arg(long)]
     all: bool,
-    /// Shows long texts and outputs whole.
+    /// Show long texts and outputs in full.
     #[arg(long)]
     full: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -49,9 +49,8 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
     if let Some(mark) = options.message {
         messages.retain(|message| message.ordinal == Some(mark));
         if messages.is_empty() {
-            let hint =
-                "message numbers start at m1; `sessions show --all` lists every message with its number";
-            return Err(hinted(anyhow!("there is no message {mark} in {name}"), hint));
+            let hint = "message numbers start at m1; `longhaul sessions show --all` lists every message";
+            return Err(hinted(anyhow!("no message {mark} in {name}"), hint));
         }
     }
     if options.json {
@@ -69,17 +68,17 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
     crate::output::print(&page.into_text())
 }
 
-/// Which tool each call was for.
+/// The tool of each call.
 type Names = HashMap<CallId, String>;
 
 /// A session as it is shown.
 struct ShownSession {
-    /// Its name, where it does not state one itself.
+    /// Its fallback name, if it has none of its own.
     name: String,
     info: SessionInfo,
     /// The transcript that the model would see.
     transcript: Transcript,
-    /// All that ever happened, where the file is a log.
+    /// The whole history, if the file is a log.
     replay: Option<Replay>,
 }
 
@@ -111,7 +110,7 @@ impl ShownSession {
         calls.map(|call| (call.id.clone(), call.name.clone())).collect()
     }
 
-    /// The state of compactions, where the file is a log.
+    /// The state of compactions, if the file is a log.
     fn state(&self) -> Option<State> {
         self.replay.as_ref().map(State::recorded_in)
     }
@@ -122,18 +121,23 @@ impl ShownSession {
 }
 
 fn mark(text: &str) -> Result<Ordinal, String> {
-    parse_message_number(text).ok_or_else(|| "expected a mark such as m12".to_string())
+    parse_message_number(text).ok_or_else(|| "expected a message number such as m12".to_string())
 }
 
 fn head(page: &mut Page, session: &ShownSession, shown: usize) {
     let info = &session.info;
     let name = info.title.as_deref().or(info.session_id.as_deref()).unwrap_or(&session.name);
     page.heading(&visible(name));
-    let mut facts = vec![plural(shown, "message", "messages")];
     let said = session.said().len();
-    if said > shown {
-        facts.push(format!("{} ever said", thousands(said as u64)));
-    }
+    let count = match said > shown {
+        true => format!(
+            "{} in context, {} in total",
+            plural(shown, "message", "messages"),
+            thousands(said as u64)
+        ),
+        false => plural(shown, "message", "messages"),
+    };
+    let mut facts = vec![count];
     facts.extend(info.model().map(visible));
     if let (Some(started), Some(ended)) = (info.started, info.ended) {
         facts.push(span(started, ended));
@@ -147,19 +151,19 @@ fn head(page: &mut Page, session: &ShownSession, shown: usize) {
     }
 }
 
-/// A compaction or a masking, and whether it still counts.
+/// A compaction or masking, and whether it is still in effect.
 fn told(rewrite: &Rewrite) -> String {
     let (kind, what) = match &rewrite.kind {
         RewriteKind::Compaction(compaction) => {
             let tokens = compaction.report.tokens;
-            ("compaction", format!("{} tokens became {}", tokens.before, tokens.after))
+            ("compaction", format!("{} → {} tokens", tokens.before, tokens.after))
         }
         RewriteKind::Mask(masks) => ("masking", plural(masks.len(), "tool output", "tool outputs")),
     };
     let state = match rewrite.state {
         RewriteState::Active => "",
         RewriteState::Undone => " (undone)",
-        RewriteState::Inert => " (no longer counts)",
+        RewriteState::Inert => " (no longer in effect)",
     };
     format!("{kind} {}{state}: {what}", rewrite.id)
 }
@@ -211,7 +215,7 @@ fn body(part: &Part, names: &Names) -> (Option<String>, String) {
         }
         Body::Media(media) => (Some(format!("({})", media.mime)), String::new()),
         Body::File(file) => (Some(format!("({})", file.uri)), String::new()),
-        Body::Opaque(_) => (Some("(a vendor's item)".into()), String::new()),
+        Body::Opaque(_) => (Some("(vendor-specific item)".into()), String::new()),
     }
 }
 

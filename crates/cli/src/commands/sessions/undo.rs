@@ -1,4 +1,4 @@
-//! `longhaul sessions undo SESSION`: takes a compaction back.
+//! `longhaul sessions undo SESSION`: undoes a compaction.
 
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ use crate::output::{Color, Screen, plural, print_json, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoOptions {
-    /// The session: latest, its number in `sessions list`, its id, or its file.
+    /// Session: latest, its number in `sessions list`, its id, or its file.
     session: PathBuf,
-    /// The compaction to take back, by its id; otherwise the newest one that still counts.
+    /// Id of the compaction to undo [default: the newest in effect].
     #[arg(long, value_name = "ID")]
     compaction: Option<String>,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +55,7 @@ pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
     }
     let screen = Screen::of_stdout(color);
     crate::output::print(&format!(
-        "Took back {}; the conversation has {} and about {} tokens now (it had {}).\n",
+        "Undid {}; the conversation now has {} and about {} tokens (before: {}).\n",
         screen.strong(&visible(&undone)),
         plural(transcript.messages().len(), "message", "messages"),
         thousands(after.0),
@@ -63,30 +63,30 @@ pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
     ))
 }
 
-/// The compaction or masking that is meant by an id or by the beginning of one.
+/// The compaction or masking with this id or id prefix.
 fn choose(given: &str, rewrites: &[Rewrite]) -> anyhow::Result<String> {
-    let hint = "`longhaul sessions show` lists the compactions of a session";
+    let hint = "run `longhaul sessions show` to list a session's compactions";
     let meant = rewrites.iter().find(|rewrite| rewrite.id == given);
     let begun = rewrites.iter().filter(|rewrite| !given.is_empty() && rewrite.id.starts_with(given));
     let meant: Vec<&Rewrite> = meant.map_or_else(|| begun.collect(), |meant| vec![meant]);
     match meant[..] {
         [Rewrite { state: RewriteState::Active, id, .. }] => Ok(id.clone()),
         [Rewrite { state: RewriteState::Undone, id, .. }] => {
-            Err(hinted(anyhow!("{id} was taken back already"), hint))
+            Err(hinted(anyhow!("{id} is already undone"), hint))
         }
         [Rewrite { state: RewriteState::Inert, id, .. }] => {
-            Err(hinted(anyhow!("{id} no longer counts: there is nothing to undo"), hint))
+            Err(hinted(anyhow!("nothing to undo: {id} is no longer in effect"), hint))
         }
-        [] => Err(hinted(anyhow!("there is nothing to undo under the name {given}"), hint)),
-        _ => Err(hinted(anyhow!("more than one compaction begins with {given}"), "give more of the id")),
+        [] => Err(hinted(anyhow!("no compaction with the id {given}"), hint)),
+        _ => Err(hinted(anyhow!("{given} matches more than one compaction"), "use more of the id")),
     }
 }
 
-/// Says why nothing can be undone.
+/// The error when there is nothing to undo.
 fn nothing(name: &str, rewrites: &[Rewrite]) -> anyhow::Error {
     let hint = match rewrites.len() {
         0 => "nothing was compacted in it",
-        _ => "all its compactions were taken back, or no longer count",
+        _ => "all its compactions are undone or no longer in effect",
     };
-    hinted(anyhow!("there is nothing to undo in {name}"), hint)
+    hinted(anyhow!("nothing to undo in {name}"), hint)
 }

@@ -1,4 +1,4 @@
-//! `longhaul skills extract`: learns from past sessions, with a model where there is one.
+//! `longhaul skills extract`: learns from past sessions, with a model if there is one.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -25,29 +25,29 @@ use crate::output::{
 };
 use crate::running::{Interrupted, until_interrupted};
 
-/// So many findings are printed.
+/// The most findings printed.
 const MOST_SHOWN: usize = 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExtractOptions {
-    /// Recorded sessions of any known format, in place of those of this folder.
+    /// Session files of any supported format to read instead of this folder's sessions.
     files: Vec<PathBuf>,
-    /// Reads also sessions that are short, that may still be going on, or that were read before.
+    /// Include sessions that are short, recent or already read.
     #[arg(long)]
     all: bool,
-    /// Asks no model: drafts are put together from what was found.
+    /// Draft skills from the findings without a model.
     #[arg(long, conflicts_with_all = ["model", "ca_file"])]
     offline: bool,
-    /// The model that learns, in place of that of the settings: a name, or provider/name.
+    /// Model that learns, by name or provider/name [default: from settings].
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// A file of certificates to trust beside the system's.
+    /// PEM file of certificates to trust besides the system's.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// Only prints what is found without a model; nothing is written.
+    /// Print what is found without a model, and write nothing.
     #[arg(long, conflicts_with_all = ["model", "ca_file"])]
     dry_run: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) struct ExtractOptions {
 /// The learner.
 enum Learner {
     Model(Box<ChosenModel>),
-    /// Nobody, with the reason where it was not the user's wish.
+    /// No model, with the reason unless the user chose so.
     Nobody(Option<String>),
 }
 
@@ -92,8 +92,8 @@ pub(super) fn run(options: &ExtractOptions, library: &SkillLibrary, color: Color
     let extracted = with_progress(line, || extract(&extraction, &learner, &mut lock))?;
     if let Some(ExtractorRun { name, end: ExtractorEnd::Failed(reason), .. }) = &extracted.by_model {
         let hint = match extracted.news.is_empty() {
-            true => "try again later; --offline makes drafts without a model",
-            false => "what it wrote before waits in the inbox; try again later for the rest",
+            true => "try again later, or pass --offline to draft without a model",
+            false => "what it wrote before is in the inbox; try again later for the rest",
         };
         let error = anyhow!("{reason}").context(format!("{name} could not learn from the sessions"));
         return Err(hinted(error, hint));
@@ -110,7 +110,7 @@ pub(super) fn run(options: &ExtractOptions, library: &SkillLibrary, color: Color
     print(&page.into_text())
 }
 
-/// The model that learns, if one can be asked.
+/// The model that learns, if there is one.
 fn learner(options: &ExtractOptions, library: &SkillLibrary, color: Color) -> anyhow::Result<Learner> {
     if options.offline || options.dry_run {
         return Ok(Learner::Nobody(None));
@@ -139,7 +139,7 @@ fn extract(
     };
     if material.is_empty() && !extraction.files.is_empty() {
         let error = anyhow!("{}", material.unread().join("; ")).context("no session could be read");
-        return Err(hinted(error, "name recorded sessions; `longhaul inspect FILE` says what a file is"));
+        return Err(hinted(error, "pass session files; `longhaul inspect FILE` shows what a file is"));
     }
     let Learner::Model(chosen) = learner else { return extraction.draft(material) };
     // Without anything to read there is nothing to ask for.
@@ -159,14 +159,14 @@ fn leave_quietly(options: &ExtractOptions) -> anyhow::Result<()> {
     if options.json {
         return print_json(&json!({"schema": 1, "busy": true}));
     }
-    print("Skills are being extracted already.\n")
+    print("Skill extraction is already running.\n")
 }
 
 fn tell(page: &mut Page, extracted: &ExtractionReport, options: &ExtractOptions, why_nobody: Option<&str>) {
     let ExtractionReport { sessions, unread, found, drafts, facts, news, by_model } = extracted;
     if *sessions == 0 && unread.is_empty() {
         page.line(
-            "There are no new sessions to learn from; --all reads the short, recent and old ones, too.",
+            "No new sessions to learn from; pass --all to include short, recent and already read ones.",
         );
         return;
     }
@@ -177,7 +177,7 @@ fn tell(page: &mut Page, extracted: &ExtractionReport, options: &ExtractOptions,
     );
     page.line(&counts);
     for unread in unread {
-        page.line(&page.screen.warning(&visible(&format!("could not be read: {unread}"))));
+        page.line(&page.screen.warning(&visible(&format!("could not read {unread}"))));
     }
     if !found.is_empty() {
         page.gap();
@@ -207,14 +207,14 @@ fn tell(page: &mut Page, extracted: &ExtractionReport, options: &ExtractOptions,
     }
     match (drafts.is_empty(), options.dry_run) {
         (true, _) if news.skills.is_empty() && news.updates.is_empty() => {
-            page.line("No new skill comes out of this.");
+            page.line("No new skills found.");
         }
         (false, true) => {
             for (_, draft) in drafts {
                 draft.text.lines().for_each(|line| page.line(&visible(line)));
                 page.gap();
             }
-            page.line("Nothing was written.");
+            page.line("Nothing written.");
         }
         (_, _) => {
             let what = if by_model.is_some() { "Skill" } else { "Draft" };
@@ -222,27 +222,27 @@ fn tell(page: &mut Page, extracted: &ExtractionReport, options: &ExtractOptions,
                 page.line(&format!("{what}: {}", page.screen.strong(&visible(name))));
             }
             for name in &news.updates {
-                page.line(&format!("Change to the skill {}", page.screen.strong(&visible(name))));
+                page.line(&format!("Change to skill {}", page.screen.strong(&visible(name))));
             }
             page.line(
-                "`longhaul skills inbox show NAME` shows one; `accept NAME` and `dismiss NAME` decide.",
+                "Show one with `longhaul skills inbox show NAME`, then use `accept NAME` or `dismiss NAME`.",
             );
         }
     }
     if *facts > 0 {
-        let facts = plural(*facts, "fact waits", "facts wait");
-        page.line(&format!("{facts} to be remembered: `longhaul memory inbox` shows them."));
+        let facts = plural(*facts, "fact", "facts");
+        page.line(&format!("{facts} to remember: review with `longhaul memory inbox`."));
     }
 }
 
-/// The sessions a model read, and what it says of its work.
+/// The sessions a model read, and its closing words.
 fn tell_model(page: &mut Page, ExtractorRun { name, turns, end, read }: &ExtractorRun) {
     let (steps, sessions) =
         (plural(*turns as usize, "step", "steps"), plural(read.len(), "session", "sessions"));
     let ended = match end {
-        ExtractorEnd::OutOfTurns => ", and had used up its steps",
-        ExtractorEnd::OutOfTime => ", and its time was up",
-        ExtractorEnd::Silent => ", and stopped without a word",
+        ExtractorEnd::OutOfTurns => ", and ran out of steps",
+        ExtractorEnd::OutOfTime => ", and ran out of time",
+        ExtractorEnd::Silent => ", and stopped without an answer",
         _ => "",
     };
     page.line(&visible(&format!("{name} read {sessions} in {steps}{ended}.")));

@@ -1,4 +1,4 @@
-//! `longhaul skills inbox`: the skills, and changes to skills, that wait for the user.
+//! `longhaul skills inbox`: proposed skills and changes to skills.
 
 use clap::{Args, Subcommand};
 use longhaul_app::skills::{ProposalDetails, SkillLibrary, SkillProposal, SkillScope};
@@ -23,45 +23,45 @@ pub(crate) struct InboxArgs {
 
 #[derive(Debug, Subcommand)]
 enum InboxCommand {
-    /// Lists what waits.
+    /// List pending skills and changes.
     List(ListOptions),
-    /// Shows what waits: a new skill with its files, a change as a diff, and where what it says was seen.
+    /// Show a pending skill with its files, or a change as a diff, and the evidence for it.
     Show(NameOptions),
-    /// Makes a waiting skill one of yours, or of the workspace; applies a waiting change.
+    /// Accept a pending skill or change.
     Accept(AcceptOptions),
-    /// Removes what waits; something like it is not proposed again.
+    /// Dismiss a pending skill or change; similar ones are not proposed again.
     Dismiss(NameOptions),
-    /// Takes back what was accepted last, which waits again.
+    /// Undo the last acceptance and make it pending again.
     Undo(ListOptions),
 }
 
 #[derive(Debug, Args)]
 struct ListOptions {
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct NameOptions {
-    /// The name under which it waits.
+    /// Name of the pending skill or change.
     name: String,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct AcceptOptions {
-    /// The name under which it waits.
+    /// Name of the pending skill or change.
     name: String,
-    /// Whose skill it becomes; a change says itself which skills it is about.
+    /// Where to install a new skill; a change names its own skills.
     #[arg(long, default_value = "user")]
     scope: SkillScopeArgument,
-    /// Opens it in $VISUAL or $EDITOR first.
+    /// Edit it in $VISUAL or $EDITOR first.
     #[arg(long)]
     edit: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -77,7 +77,7 @@ pub(super) fn run(args: &InboxArgs, library: &SkillLibrary, color: Color) -> any
             if options.json {
                 return print_json(&json!({"schema": 1, "name": options.name, "dismissed": true}));
             }
-            print(&format!("{} is gone.\n", visible(&options.name)))
+            print(&format!("Dismissed {}.\n", visible(&options.name)))
         }
         Some(InboxCommand::Undo(options)) => undo(options, library),
     }
@@ -95,7 +95,7 @@ fn list(options: &ListOptions, library: &SkillLibrary, color: Color) -> anyhow::
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if waiting.is_empty() {
-        page.line("Nothing waits. `longhaul skills extract` looks for skills in past sessions.");
+        page.line("The inbox is empty. Run `longhaul skills extract` to look for skills in past sessions.");
     }
     for waiting in &waiting {
         let name = page.screen.strong(&visible(waiting.name()));
@@ -110,7 +110,9 @@ fn list(options: &ListOptions, library: &SkillLibrary, color: Color) -> anyhow::
     }
     if !waiting.is_empty() {
         page.gap();
-        page.line("`longhaul skills inbox show NAME` shows one, `accept NAME` and `dismiss NAME` settle it.");
+        page.line(
+            "Show one with `longhaul skills inbox show NAME`, then use `accept NAME` or `dismiss NAME`.",
+        );
     }
     print(&page.into_text())
 }
@@ -168,20 +170,20 @@ fn show(options: &NameOptions, library: &SkillLibrary) -> anyhow::Result<()> {
         shown.push_str(&format!("  {}, {size}\n", visible(&file.path.display().to_string())));
     }
     if let Some(twin) = twin {
-        shown.push_str(&format!("\nThere is a skill of this name already, {}.", twin.describe()));
+        shown.push_str(&format!("\nA skill of this name already exists ({}).", twin.describe()));
         shown.push_str(if diff.as_deref() == Some("") {
-            " Both say the same.\n"
+            " Both are identical.\n"
         } else {
             " Compared with it:\n\n"
         });
     }
     shown.push_str(&visible_text(diff.as_deref().unwrap_or_default()));
     if let Some(problem) = waiting.problem() {
-        shown.push_str(&format!("\nIt cannot be accepted: {}\n", visible(problem)));
+        shown.push_str(&format!("\nCannot be accepted: {}\n", visible(problem)));
     }
     let seen = evidence_lines(waiting.evidence());
     if !seen.is_empty() {
-        shown.push_str("\nSeen:\n");
+        shown.push_str("\nEvidence:\n");
     }
     shown.extend(seen.iter().map(|line| format!("  {}\n", visible(line))));
     print(&shown)
@@ -209,7 +211,7 @@ fn accept(options: &AcceptOptions, library: &SkillLibrary) -> anyhow::Result<()>
     }
     let places: Vec<String> = written.iter().map(|path| visible(&path.display().to_string())).collect();
     let name = visible(&options.name);
-    print(&format!("{name} counts now: {}\n`longhaul skills inbox undo` takes it back.\n", places.join(", ")))
+    print(&format!("{name} is active: {}\nUndo with `longhaul skills inbox undo`.\n", places.join(", ")))
 }
 
 fn undo(options: &ListOptions, library: &SkillLibrary) -> anyhow::Result<()> {

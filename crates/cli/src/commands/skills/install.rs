@@ -17,42 +17,42 @@ use crate::questions::confirm;
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallOptions {
-    /// A folder with a SKILL.md in it, or one of such folders. Archives must be unpacked first.
+    /// Folder with a SKILL.md, or a folder of such folders; unpack archives first.
     path: PathBuf,
-    /// Whose skill it becomes.
+    /// Where to install it.
     #[arg(long, default_value = "user")]
     scope: SkillScopeArgument,
-    /// Only shows what would be installed.
+    /// Show what would be installed without installing it.
     #[arg(long)]
     dry_run: bool,
-    /// Does not ask.
+    /// Skip the confirmation prompt.
     #[arg(long)]
     yes: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it, and does not ask.
+    /// Print one JSON object (see docs/json.md) without a confirmation prompt.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LinkOptions {
-    /// A folder with a SKILL.md in it.
+    /// Folder with a SKILL.md.
     path: PathBuf,
-    /// Whose skill it becomes.
+    /// Where to link it.
     #[arg(long, default_value = "user")]
     scope: SkillScopeArgument,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UninstallOptions {
-    /// The skill; capitals do not matter.
+    /// Skill name; case does not matter.
     name: String,
-    /// Whose skill is meant [default: the one that counts].
+    /// Where to remove it from [default: the active one].
     #[arg(long)]
     scope: Option<SkillScopeArgument>,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -65,8 +65,8 @@ pub(super) fn install(options: &InstallOptions, library: &SkillLibrary, color: C
         plans.iter().for_each(|plan| tell(&mut page, plan));
         print(&page.into_text())?;
     }
-    let question = "Install this? Its instructions will be followed, and its scripts may be run.";
-    let is_done = !options.dry_run && confirm(question, options.yes, "installs")?;
+    let question = "Install this? Models will follow its instructions and may run its scripts.";
+    let is_done = !options.dry_run && confirm(question, options.yes)?;
     let mut installed = 0;
     if is_done {
         for plan in &plans {
@@ -82,7 +82,7 @@ pub(super) fn install(options: &InstallOptions, library: &SkillLibrary, color: C
     }
     match installed {
         0 => print("Nothing was installed.\n"),
-        installed => print(&format!("{} installed.\n", plural(installed, "skill", "skills"))),
+        installed => print(&format!("Installed {}.\n", plural(installed, "skill", "skills"))),
     }
 }
 
@@ -92,13 +92,13 @@ fn tell(page: &mut Page, plan: &InstallPlan) {
     page.line(&visible(&format!("  from {}", plan.source.display())));
     page.line(&visible(&format!("  to   {}", plan.target.display())));
     for file in &plan.files {
-        let runs = if file.is_executable { "  (can be run)" } else { "" };
+        let runs = if file.is_executable { "  (executable)" } else { "" };
         let bytes = pad_left(&thousands(file.bytes), 11);
         page.line(&format!("{bytes}  {}{runs}", visible(&file.path.display().to_string())));
     }
     for secret in &plan.secrets {
         let line =
-            format!("warning: {} seems to hold a secret ({})", secret.path.display(), secret.kind.name());
+            format!("warning: {} may contain a secret ({})", secret.path.display(), secret.kind.name());
         page.line(&page.screen.warning(&visible(&line)));
     }
     page.gap();
@@ -137,7 +137,7 @@ pub(super) fn link(options: &LinkOptions, library: &SkillLibrary) -> anyhow::Res
         }));
     }
     let (from, to) = (plan.target.display().to_string(), plan.source.display().to_string());
-    print(&format!("{}: {} leads to {}\n", visible(plan.name.as_str()), visible(&from), visible(&to)))
+    print(&format!("Linked {}: {} → {}\n", visible(plan.name.as_str()), visible(&from), visible(&to)))
 }
 
 pub(super) fn uninstall(options: &UninstallOptions, library: &SkillLibrary) -> anyhow::Result<()> {
@@ -156,5 +156,5 @@ pub(super) fn uninstall(options: &UninstallOptions, library: &SkillLibrary) -> a
     if options.json {
         return print_json(&json!({"schema": 1, "name": skill.name.as_str(), "removed": path_json(&gone)}));
     }
-    print(&format!("{} is gone: {}\n", visible(skill.name.as_str()), visible(&gone.display().to_string())))
+    print(&format!("Removed {}: {}\n", visible(skill.name.as_str()), visible(&gone.display().to_string())))
 }

@@ -1,4 +1,4 @@
-//! `longhaul skills list`: the skills that count here.
+//! `longhaul skills list`: the active skills.
 
 use clap::Args;
 use longhaul_app::skills::SkillLibrary;
@@ -9,10 +9,10 @@ use crate::output::{Color, Page, Screen, path_json, plural, print_json, visible,
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// Lists also what comes with Longhaul, what another skill of the same name replaces, and what is no skill.
+    /// Include built-in, overridden and invalid skills.
     #[arg(long)]
     all: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -31,9 +31,9 @@ fn text(page: &mut Page, skills: &Skills, library: &SkillLibrary, all: bool) {
     let shown: Vec<&Skill> =
         skills.found.iter().filter(|skill| all || skill.tier != SkillTier::Builtin).collect();
     if !library.settings.skills().is_enabled {
-        page.line("Skills are switched off in the settings.");
+        page.line("Skills are disabled in the settings.");
     } else if shown.is_empty() {
-        page.line("There are no skills here.");
+        page.line("No skills found.");
     }
     for skill in shown {
         let off = if skill.is_enabled { String::new() } else { page.screen.warning(" (off)") };
@@ -51,16 +51,12 @@ fn text(page: &mut Page, skills: &Skills, library: &SkillLibrary, all: bool) {
     }
     if !skills.refused.is_empty() && !all {
         page.gap();
-        let count = plural(
-            skills.refused.len(),
-            "file should be a skill and is none",
-            "files should be skills and are none",
-        );
-        page.line(&page.screen.faint(&format!("{count}; --all says why")));
+        let count = plural(skills.refused.len(), "invalid skill", "invalid skills");
+        page.line(&page.screen.faint(&format!("{count}; --all shows why")));
     }
     let untrusted = skills.untrusted.iter().map(|path| {
         format!(
-            "note: {} does not count, as its folder is not trusted; `longhaul trust add` trusts it",
+            "note: {} is ignored: its folder is not trusted; run `longhaul trust add` to trust it",
             path.display()
         )
     });
@@ -77,15 +73,15 @@ fn text(page: &mut Page, skills: &Skills, library: &SkillLibrary, all: bool) {
 fn rest(page: &mut Page, skills: &Skills) {
     if !skills.overridden.is_empty() {
         page.gap();
-        page.line(&page.screen.strong("Replaced by others of the same name:"));
+        page.line(&page.screen.strong("Overridden by another of the same name:"));
     }
     for OverriddenSkill { skill, by } in &skills.overridden {
         let place = skill.path().map_or("built in".to_string(), |path| path.display().to_string());
-        page.line(&visible(&format!("  {}: {place}, by {}", skill.name, by.describe())));
+        page.line(&visible(&format!("  {}: {place} (overridden by {})", skill.name, by.describe())));
     }
     if !skills.refused.is_empty() {
         page.gap();
-        page.line(&page.screen.strong("No skills:"));
+        page.line(&page.screen.strong("Invalid:"));
     }
     for refused in &skills.refused {
         page.line(&visible(&format!("  {}: {}", refused.path.display(), refused.reason)));

@@ -1,4 +1,4 @@
-//! `longhaul skills`: the skills that count in the current folder, and where they come from.
+//! `longhaul skills`: the active skills of the current folder, and where they come from.
 
 mod extract;
 mod inbox;
@@ -24,28 +24,28 @@ pub(crate) struct SkillsArgs {
 
 #[derive(Debug, Subcommand)]
 enum SkillsCommand {
-    /// Lists the skills that count here.
+    /// List active skills.
     List(list::ListOptions),
-    /// Shows a skill, as a model would read it.
+    /// Show a skill as a model reads it.
     Show(show::ShowOptions),
-    /// Switches a skill on again.
+    /// Enable a skill.
     Enable(switch::SwitchOptions),
-    /// Switches a skill off, so that it is no longer offered.
+    /// Disable a skill, so that models are not offered it.
     Disable(switch::SwitchOptions),
-    /// Copies a skill from a folder, after showing what it holds.
+    /// Install a skill from a folder, after showing its contents.
     Install(install::InstallOptions),
-    /// Removes a skill that was installed or linked.
+    /// Remove an installed or linked skill.
     Uninstall(install::UninstallOptions),
-    /// Makes a link to a skill in a folder, so that it counts as it is there.
+    /// Link a skill folder instead of copying it.
     Link(install::LinkOptions),
-    /// Learns from past sessions what happens again and again, and puts skills and facts into the inbox.
+    /// Learn skills and facts from past sessions, and put them in the inbox.
     Extract(extract::ExtractOptions),
-    /// Shows the skills that wait for you, accepts or dismisses them; alone it lists them.
+    /// Review, accept or dismiss proposed skills; defaults to `list`.
     Inbox(inbox::InboxArgs),
 }
 
 impl SkillsArgs {
-    /// Returns true if a model may be asked.
+    /// Returns true if a model may be called.
     pub(crate) fn asks_models(&self) -> bool {
         matches!(self.command, Some(SkillsCommand::Extract(_)))
     }

@@ -9,9 +9,9 @@ use crate::output::{print, print_json, visible_text};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
-    /// The skill; capitals do not matter.
+    /// Skill name; case does not matter.
     name: String,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }

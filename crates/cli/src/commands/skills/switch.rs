@@ -9,13 +9,13 @@ use crate::output::{path_json, print, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct SwitchOptions {
-    /// The skill; capitals do not matter.
+    /// Skill name; case does not matter.
     name: String,
-    /// Whose settings say so [default: the workspace's if it has a folder .gemini and is trusted, else yours; `enable` looks
-    /// in both].
+    /// Settings to change [default: the workspace's if it has a .gemini folder and is trusted, else yours; `enable` checks
+    /// both].
     #[arg(long)]
     scope: Option<SkillScopeArgument>,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! Events of a turn, each in a line for a person who waits: tools, memory, instructions.
+//! One line for each event of a turn: tools, memory, instructions.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub(super) fn beginning(call: &ToolCall, preview: &Preview) -> String {
     one_line(&format!("{}: {what}", call.name))
 }
 
-/// The line for its end, where that is not what everybody expects.
+/// The line for its end, unless it ended as expected.
 pub(super) fn ending(end: &ToolEnd) -> Option<String> {
     let word = match end.status {
         ToolStatus::Failed => "failed",
@@ -34,21 +34,21 @@ pub(super) fn ending(end: &ToolEnd) -> Option<String> {
             let place = end.saved_as.as_ref()?;
             let lines = plural(end.text.lines().count(), "line", "lines");
             let saved = match end.left_out {
-                0 => format!("all of it is in {place}"),
-                bytes => format!("all but {} bytes of it are in {place}", thousands(bytes)),
+                0 => format!("full output in {place}"),
+                bytes => format!("all but {} bytes in {place}", thousands(bytes)),
             };
             let name = &end.call.name;
-            return Some(one_line(&format!("{name} answered at length: the model reads {lines}, {saved}")));
+            return Some(one_line(&format!("{name}: long output; the model reads {lines}, {saved}")));
         }
     };
     let reason = end.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     Some(one_line(&format!("{} {word}: {}", end.call.name, reason.trim())))
 }
 
-/// Which memory files are news.
+/// The line for loaded or changed memory files.
 pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> String {
     let what = match why {
-        MemoryNews::CameIn => "memory came in",
+        MemoryNews::CameIn => "memory loaded",
         MemoryNews::Changed => "memory changed",
     };
     one_line(&format!("{what}: {}", names(files.iter().map(PathBuf::as_path))))
@@ -118,7 +118,7 @@ mod tests {
         let (back, lost) = (source("/w/a", SourceState::Reinjected), source("/w/b", SourceState::Lost));
         let told = instructions(&[present, back, lost]);
         assert_eq!(told.as_deref(), Some("instructions re-injected: /w/a; lost: /w/b"));
-        assert_eq!(memory(&["/w/a".into()], MemoryNews::CameIn), "memory came in: /w/a");
+        assert_eq!(memory(&["/w/a".into()], MemoryNews::CameIn), "memory loaded: /w/a");
     }
 
     #[test]
@@ -135,14 +135,12 @@ mod tests {
         let long = ending(&end(ToolStatus::Succeeded, "a\nb", Some("/h/x.txt")));
         assert_eq!(
             long.as_deref(),
-            Some("glob answered at length: the model reads 2 lines, all of it is in /h/x.txt")
+            Some("glob: long output; the model reads 2 lines, full output in /h/x.txt")
         );
         let cut = ToolEnd { left_out: 12_345, ..end(ToolStatus::Succeeded, "a\nb", Some("/h/x.txt")) };
         assert_eq!(
             ending(&cut).as_deref(),
-            Some(
-                "glob answered at length: the model reads 2 lines, all but 12,345 bytes of it are in /h/x.txt"
-            )
+            Some("glob: long output; the model reads 2 lines, all but 12,345 bytes in /h/x.txt")
         );
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn words(options: &TalkOptions) -> anyhow::Result<Option<Vec<Part>>> 
     words::compose(options.prompt.as_deref(), silence)
 }
 
-/// Says something to a model and prints what it answers.
+/// Sends a prompt to a model and prints the answer.
 pub(crate) fn run(
     options: &TalkOptions,
     words: Vec<Part>,
@@ -52,7 +52,7 @@ pub(crate) fn run(
     talked
 }
 
-/// The act that failed where standard output does not take what the model said.
+/// The failed action when standard output rejects the answer.
 const NOT_WRITTEN: &str = "could not write the answer to standard output";
 
 fn talk(
@@ -76,7 +76,7 @@ fn talk(
     if chosen.is_window_assumed {
         let (name, window) = (&chosen.name, thousands(chosen.window.0));
         reporter.warn(&format!(
-            "the window of {name} is not known, {window} tokens are assumed; state it in longhaul.windows"
+            "the window of {name} is unknown; assuming {window} tokens (set it in longhaul.windows)"
         ));
     }
     let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
@@ -124,7 +124,7 @@ fn talk(
     if let Some(closing_notes) = closing_notes {
         drop(agent);
         if let Err(error) = closing_notes.write(&file) {
-            reporter.warn(&format!("the session has no summary: {error}"));
+            reporter.warn(&format!("could not write the session's summary: {error}"));
         }
     }
     let end = end.map_err(|AgentError::Session(error)| match error {
@@ -132,11 +132,14 @@ fn talk(
             let is_kept =
                 load_metadata(&file).ok().flatten().is_some_and(|known| known.has_resumable_content);
             let next = match is_kept {
-                true => format!("go on with --resume {session}"),
-                false => "ask again".to_string(),
+                true => format!("continue with --resume {session}"),
+                false => "try again".to_string(),
             };
-            let hint = format!("nothing unrecorded was sent; free some space, then {next}");
-            hinted(anyhow::Error::from(error).context("the turn stopped, as it could not be recorded"), hint)
+            let hint = format!("nothing unrecorded was sent; free some disk space, then {next}");
+            hinted(
+                anyhow::Error::from(error).context("the turn stopped because it could not be recorded"),
+                hint,
+            )
         }
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
@@ -157,12 +160,12 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
     match end {
         TurnEnd::Finished(FinishReason::Filtered) => {
             let error = anyhow!("the provider withheld the answer");
-            Err(hinted(error, "ask in other words, or another model"))
+            Err(hinted(error, "rephrase the prompt, or use another model"))
         }
         TurnEnd::Finished(_) => Ok(()),
         TurnEnd::Overflow(overflow) => {
             let error = anyhow!(
-                "the message does not fit: it takes about {} tokens, and {} of {} are left",
+                "the message does not fit: it needs about {} tokens, and {} of {} are left",
                 thousands(overflow.request.0),
                 thousands(overflow.remaining.0),
                 thousands(overflow.window.0),
@@ -176,24 +179,24 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
         TurnEnd::Cancelled => Err(Interrupted.into()),
         TurnEnd::Stopped { reason } => Err(anyhow!("a hook stopped the turn: {}", visible(&reason))),
         TurnEnd::Blocked { reason } => {
-            let error = anyhow!("a hook did not let the prompt pass: {}", visible(&reason));
-            Err(hinted(error, "it is not in the session; the hooks are in settings.json, under \"hooks\""))
+            let error = anyhow!("a hook blocked the prompt: {}", visible(&reason));
+            Err(hinted(
+                error,
+                "the prompt is not in the session; hooks are set in settings.json under \"hooks\"",
+            ))
         }
         TurnEnd::Looped { detail } => {
-            let error =
-                anyhow!("the model went round in circles, although it was told: {}", visible(&detail));
+            let error = anyhow!("the model kept looping after a warning: {}", visible(&detail));
             let hint =
-                "ask in other words; \"model.disableLoopDetection\" in settings.json switches this off";
+                "rephrase the prompt; \"model.disableLoopDetection\" in settings.json turns this check off";
             Err(hinted(error, hint))
         }
         TurnEnd::LimitReached { limit, of } => {
             let (scope, hint) = match of {
-                LimitOf::Turn => ("this turn", "--max-turns allows more; --resume goes on where it stopped"),
-                LimitOf::Session => {
-                    ("this session", "\"model.maxSessionTurns\" in settings.json allows more")
-                }
+                LimitOf::Turn => ("this turn", "raise --max-turns, or continue with --resume"),
+                LimitOf::Session => ("this session", "raise \"model.maxSessionTurns\" in settings.json"),
             };
-            Err(hinted(anyhow!("the model was asked {limit} times in {scope}, which is the limit"), hint))
+            Err(hinted(anyhow!("reached the limit of {limit} model calls in {scope}"), hint))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tells of a turn as it goes: the answer on standard output, everything else on standard error.
+//! Reports a turn as it runs: the answer on standard output, everything else on standard error.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -18,17 +18,17 @@ use super::{event_lines, json};
 use crate::options::OutputFormat;
 use crate::output::{Color, Screen, escape_json, note, print_aside, thousands, visible, visible_text};
 
-/// Tells of a turn in one of three forms.
+/// Reports a turn in one of three formats.
 #[derive(Debug)]
 pub(super) struct Reporter {
     format: OutputFormat,
     color: Color,
-    /// True if the answer is shown on a terminal, which some characters would act on.
+    /// True if the answer is shown on a terminal, so that control characters must be made visible.
     on_terminal: bool,
     record: Mutex<TurnRecord>,
 }
 
-/// The turn as far as it was observed.
+/// The turn so far.
 #[derive(Debug, Default)]
 struct TurnRecord {
     session: Value,
@@ -47,7 +47,7 @@ struct TurnRecord {
     statistics: Value,
     /// Small questions beside the conversation.
     asides: Value,
-    /// Which models were chosen, and why.
+    /// The routed models, with the reasons.
     routing: Vec<Value>,
     compactions: Vec<Value>,
     /// The cost of compactions, in dollars.
@@ -77,12 +77,12 @@ impl Reporter {
         record.session.as_str().filter(|_| record.file.is_string()).map(str::to_string)
     }
 
-    /// The hint for a failure; whoever has read half of an answer wants to know whether it is lost.
+    /// The hint for a failure; says whether a partial answer is kept.
     pub(super) fn hint(&self, error: &ModelError) -> String {
         self.record().hint(error)
     }
 
-    /// Cancels this once nobody reads the output any more.
+    /// Cancels this once the output has no reader.
     pub(super) fn stop_with(&self, cancel: &CancellationToken) {
         self.record().cancel = Some(cancel.clone());
     }
@@ -148,7 +148,7 @@ impl Reporter {
                 self.line(&mut record, &line);
             }
             Event::AskedAgain => {
-                self.note("the request was too long for the model; asking again with less");
+                self.note("the request was too long for the model; retrying with less");
                 self.line(&mut record, &json!({"type": "asked_again"}));
             }
             Event::Usage(usage) => self.line(&mut record, &json::typed("usage", json!(usage))),
@@ -171,14 +171,14 @@ impl Reporter {
                 record.tool_calls.push(line);
             }
             Event::Routed { model, reason } => {
-                self.note(&format!("{model} answers: {reason}"));
+                self.note(&format!("routed to {model}: {reason}"));
                 let line = json!({"model": model, "reason": reason});
                 self.line(&mut record, &json::typed("routed", line.clone()));
                 record.routing.push(line);
                 record.routed = Some(model);
             }
             Event::Looping { detail } => {
-                self.note(&format!("the model goes round in circles: {detail}"));
+                self.note(&format!("the model is looping: {detail}"));
                 self.line(&mut record, &json!({"type": "loop", "detail": detail}));
             }
             Event::Memory { files, why } => {
@@ -218,7 +218,7 @@ impl Reporter {
         }
     }
 
-    /// One thing happened in a sub-agent: `name` is the way to it, from the one that the conversation started.
+    /// An event of a sub-agent; `name` is its path, from the one that the conversation started.
     fn hear_subagent(&self, name: &str, event: &Event) {
         match event {
             Event::Subagent { name: inner, event, .. } => {
@@ -283,7 +283,7 @@ impl Reporter {
         took: Duration,
     ) -> io::Result<()> {
         if *end == TurnEnd::Finished(FinishReason::Length) {
-            self.warn("the answer was cut off at the model's limit");
+            self.warn("the answer was cut off at the model's output limit");
         }
         let mut record = self.record();
         if self.format == OutputFormat::Text {
@@ -378,7 +378,7 @@ impl Reporter {
 
 impl TurnRecord {
     fn hint(&self, error: &ModelError) -> String {
-        let kept = if self.text.is_empty() { "" } else { "; what has arrived is kept in the session" };
+        let kept = if self.text.is_empty() { "" } else { "; what arrived is kept in the session" };
         format!("{}{kept}", error.hint())
     }
 
@@ -433,21 +433,21 @@ fn end_word(end: &TurnEnd) -> &'static str {
     }
 }
 
-/// The line for an event of a compaction, if a person wants to know it.
+/// The line for an event of a compaction, if it is worth one.
 fn in_words(event: &Compacting) -> Option<String> {
     Some(match event {
         Compacting::Started { before, .. } => {
-            format!("making room: the conversation takes about {} tokens", thousands(before.0))
+            format!("compacting: the conversation has about {} tokens", thousands(before.0))
         }
         Compacting::Masked { outputs, before, after, .. } => format!(
-            "{} old outputs masked: {} tokens, now {}",
+            "masked {} old outputs: {} → {} tokens",
             thousands(*outputs as u64),
             thousands(before.0),
             thousands(after.0)
         ),
         Compacting::Applied { before, after, spend, .. } => {
             let cost = if spend.money > 0.0 { format!(", ${:.4}", spend.money) } else { String::new() };
-            format!("compacted: {} tokens, now {}{cost}", thousands(before.0), thousands(after.0))
+            format!("compacted: {} → {} tokens{cost}", thousands(before.0), thousands(after.0))
         }
         Compacting::Refused { reason, .. } => format!("not compacted: {reason}"),
         // What went less well than it should is told by a warning when all is done.

@@ -1,4 +1,4 @@
-//! The user's message: the prompt, and before it what another program wrote to standard input.
+//! The user's message: the prompt, preceded by piped standard input.
 
 use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,40 +11,39 @@ use longhaul_conversation::{Part, piped_input};
 
 use crate::output::print_aside;
 
-/// The time that standard input may be silent before anything is done about that.
+/// The time to wait for standard input before reacting to its silence.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// No message is longer than this.
+/// The longest message.
 const LONGEST: u64 = 64 << 20;
 
-/// The reaction where standard input is open and silent.
+/// The reaction to an open but silent standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Silence {
-    /// Wait: whatever writes to it may take its time. The user is told.
+    /// Wait, and tell the user: the writer may take its time.
     IsWaitedFor,
-    /// Take it for empty: nobody asked for anything to be read.
+    /// Treat it as empty: nothing asked for it to be read.
     IsTheEnd,
 }
 
-/// The parts of the message for the model; none where nothing is said.
+/// The parts of the message for the model; `None` if it is empty.
 pub(super) fn compose(prompt: Option<&str>, silence: Silence) -> anyhow::Result<Option<Vec<Part>>> {
     let stdin = io::stdin();
     let piped = if stdin.is_terminal() { Vec::new() } else { read(stdin, silence)? };
     if piped.len() as u64 > LONGEST {
-        let error = anyhow!("standard input is longer than {} MB", LONGEST >> 20);
-        return Err(hinted(error, "name the file in the prompt, or send a part of it"));
+        let error = anyhow!("standard input is larger than {} MB", LONGEST >> 20);
+        return Err(hinted(error, "name the file in the prompt, or send part of it"));
     }
     let piped = String::from_utf8_lossy(&piped);
     // A variable that turned out empty must not make orders of data.
     if prompt.is_some_and(|prompt| prompt.trim().is_empty()) && !piped.trim().is_empty() {
-        let error = anyhow!("the prompt is empty, and standard input beside a prompt is only data");
-        return Err(hinted(error, "say what to do with it, or leave out -p to send it as the prompt"));
+        let error = anyhow!("the prompt is empty; standard input next to -p is only data");
+        return Err(hinted(error, "say what to do with it, or drop -p to send it as the prompt"));
     }
     Ok(joined(&piped, prompt.unwrap_or_default()))
 }
 
-/// The piped text, as data, and the prompt behind it. Without a prompt, what comes on standard input is the prompt; none
-/// where both are empty.
+/// The piped text as data, followed by the prompt. Without a prompt, standard input is the prompt; `None` if both are empty.
 fn joined(piped: &str, prompt: &str) -> Option<Vec<Part>> {
     let piped = piped.strip_prefix('\u{feff}').unwrap_or(piped);
     match (piped.trim().is_empty(), prompt.trim().is_empty()) {
@@ -76,7 +75,7 @@ fn read(mut source: impl Read + Send + 'static, silence: Silence) -> anyhow::Res
         if silence == Silence::IsTheEnd {
             return Ok(Vec::new());
         }
-        print_aside("note: waiting for standard input; < /dev/null leaves it out\n");
+        print_aside("note: waiting for standard input; use < /dev/null to skip it\n");
     }
     receiver.recv().context(failed)?.context(failed)
 }

@@ -18,21 +18,21 @@ use crate::reports::trust::{preview_json, tell_changes, tell_preview};
 
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {
-    /// The folder; otherwise the current one.
+    /// Folder [default: the current one].
     folder: Option<PathBuf>,
-    /// Trusts the folder above it, with all that is in there.
+    /// Trust the parent folder, with everything in it.
     #[arg(long, conflicts_with = "never")]
     parent: bool,
-    /// Notes that the folder is not to be trusted, even where one above it is.
+    /// Never trust the folder, even if one above it is trusted.
     #[arg(long)]
     never: bool,
-    /// Only shows what the folder would activate.
+    /// Show what the folder would activate without trusting it.
     #[arg(long)]
     dry_run: bool,
-    /// Does not ask; without a terminal nothing is trusted unless this is given.
+    /// Skip the confirmation prompt; required without a terminal.
     #[arg(long)]
     yes: bool,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) struct AddOptions {
 pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     let (home, rules, folder) = rules_and_folder(options.folder.as_ref())?;
     if !folder.is_dir() {
-        return Err(hinted(anyhow!("{} is no folder", folder.display()), "name a folder that exists"));
+        return Err(hinted(anyhow!("{} is not a folder", folder.display()), "pass an existing folder"));
     }
     let level = match (options.parent, options.never) {
         (true, _) => TrustLevel::TrustParent,
@@ -62,7 +62,7 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     }
     // To trust less needs no second thought.
     let is_harmless = options.dry_run || level == TrustLevel::DoNotTrust;
-    let is_confirmed = is_harmless || confirm("Trust it?", options.yes, "trusts the folder")?;
+    let is_confirmed = is_harmless || confirm("Trust it?", options.yes)?;
     let is_set = is_confirmed && !options.dry_run;
     if is_set {
         rules.set(&folder, level, Patience::default())?;
@@ -86,9 +86,9 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     let name = visible(&folder.display().to_string());
     let text = match (is_set, level) {
         (false, _) => "Nothing was changed.\n".to_owned(),
-        (true, TrustLevel::TrustFolder) => format!("{name} is trusted now.\n"),
-        (true, TrustLevel::TrustParent) => format!("The folder above {name} is trusted now.\n"),
-        (true, TrustLevel::DoNotTrust) => format!("{name} is not to be trusted.\n"),
+        (true, TrustLevel::TrustFolder) => format!("{name} is now trusted.\n"),
+        (true, TrustLevel::TrustParent) => format!("The folder above {name} is now trusted.\n"),
+        (true, TrustLevel::DoNotTrust) => format!("{name} is now marked as never trusted.\n"),
     };
     crate::output::print(&text)
 }

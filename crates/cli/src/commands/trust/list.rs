@@ -1,4 +1,4 @@
-//! `longhaul trust list`: the rules, and what they mean for the current folder.
+//! `longhaul trust list`: the trust rules, and whether the current folder is trusted.
 
 use clap::Args;
 use longhaul_app::environment;
@@ -12,7 +12,7 @@ use crate::output::{Color, Page, Screen, pad, path_json, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -45,10 +45,10 @@ pub(super) fn run(options: &ListOptions, color: Color) -> anyhow::Result<()> {
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if rules.is_empty() {
-        page.line(&visible(&format!("There are no rules in {file}.")));
+        page.line(&visible(&format!("No rules in {file}.")));
     }
     for rule in &rules {
-        let note = if rule.covers().is_none() { "  (covers nothing: it is no whole path)" } else { "" };
+        let note = if rule.covers().is_none() { "  (matches nothing: not an absolute path)" } else { "" };
         page.line(&visible(&format!("{}  {}{note}", pad(rule.level.as_str(), 12), rule.path.display())));
     }
     page.gap();

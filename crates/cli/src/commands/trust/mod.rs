@@ -1,4 +1,4 @@
-//! `longhaul trust`: which folders are trusted, so that their own settings and memory count.
+//! `longhaul trust`: the trusted folders, whose own settings and memory are used.
 
 mod add;
 mod list;
@@ -14,11 +14,11 @@ use crate::output::Color;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustCommand {
-    /// Lists the rules, and says what they mean for the current folder.
+    /// List trust rules, and whether the current folder is trusted.
     List(list::ListOptions),
-    /// Trusts a folder, after showing what it would activate.
+    /// Trust a folder, after showing what it would activate.
     Add(add::AddOptions),
-    /// Takes the rule about a folder away.
+    /// Remove the trust rule of a folder.
     Remove(remove::RemoveOptions),
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn run(command: &TrustCommand, color: Color) -> anyhow::Result<()> {
     }
 }
 
-/// The rules of this user, and the folder that is meant: this one if none is named.
+/// The user's trust rules, and the folder: the current one if none is given.
 fn rules_and_folder(given: Option<&PathBuf>) -> anyhow::Result<(Home, TrustedFolders, PathBuf)> {
     let home = Home::resolve(&environment::of_process())?;
     let folder = match given {

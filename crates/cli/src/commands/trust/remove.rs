@@ -1,4 +1,4 @@
-//! `longhaul trust remove [FOLDER]`: takes the rule about a folder away.
+//! `longhaul trust remove [FOLDER]`: removes the trust rule of a folder.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use crate::output::{path_json, print_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveOptions {
-    /// The folder; otherwise the current one.
+    /// Folder [default: the current one].
     folder: Option<PathBuf>,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
 }
@@ -27,8 +27,8 @@ pub(super) fn run(options: &RemoveOptions) -> anyhow::Result<()> {
     }
     let name = folder.display();
     let text = match is_removed {
-        true => format!("There is no rule about {name} any more.\n"),
-        false => format!("There was no rule about {name}; one about a folder above it may still hold.\n"),
+        true => format!("Removed the rule for {name}.\n"),
+        false => format!("No rule for {name}; one for a folder above it may still apply.\n"),
     };
     crate::output::print(&text.lines().map(|line| visible(line) + "\n").collect::<String>())
 }

@@ -6,17 +6,17 @@ use longhaul_ledger::{FileEntry, FileState, Ledger, RunEntry};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// Every rule: those that hold, then those that were taken back.
+/// Every rule: active ones, then retired ones.
 pub(crate) fn rules(rules: &UserRules) -> impl Serialize {
     Each(|| rules.active().chain(rules.retired()).map(rule))
 }
 
-/// Everything that was asked for, in order.
+/// Every request, in order.
 pub(crate) fn requests(requests: &UserRequests) -> impl Serialize {
     Each(|| requests.all().iter().map(request))
 }
 
-/// A list of which each item is made when it is written: there may be very many.
+/// A list whose items are made while it is written: there may be very many.
 struct Each<F>(F);
 
 impl<F: Fn() -> I, I: Iterator<Item = Value>> Serialize for Each<F> {

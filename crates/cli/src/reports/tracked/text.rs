@@ -15,7 +15,7 @@ const LISTED_OLD: usize = 5;
 /// The width of the column for message numbers and words.
 const MARKS: usize = 9;
 
-/// The standing instructions, those that were taken back last.
+/// The standing instructions, retired ones last.
 pub(crate) fn rules(page: &mut Page, rules: &UserRules) {
     let active: Vec<&UserRule> = rules.active().collect();
     let retired: Vec<&UserRule> = rules.retired().collect();
@@ -176,7 +176,7 @@ fn outcome(outcome: WorkOutcome) -> &'static str {
     }
 }
 
-/// The first message, and that there are more.
+/// The first message, and how many more there are.
 fn mark(messages: &[Ordinal]) -> String {
     match messages {
         [] => "by hand".into(),

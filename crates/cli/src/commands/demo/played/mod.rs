@@ -16,12 +16,13 @@ use crate::running::exit_code;
 
 /// Plays the session.
 pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
-    let folder = tempfile::tempdir().context("could not make a temporary folder")?;
+    let folder = tempfile::tempdir().context("could not create a temporary folder")?;
     let project = folder.path().join(scene::PROJECT);
-    scene::set_up(&project).context("could not make the project of the demonstration")?;
-    let project = project.canonicalize().context("could not find the project of the demonstration")?;
-    let greeting = Notice::info("A scripted session on the real screen: no key, no network, nothing kept.")
-        .with_hint("Any key hurries it on, Esc ends it.");
+    scene::set_up(&project).context("could not create the demo project")?;
+    let project = project.canonicalize().context("could not find the demo project")?;
+    let greeting =
+        Notice::info("A scripted session in the real interface: no key, no network, nothing saved.")
+            .with_hint("Press any key to skip ahead, Esc to quit.");
     let options = Options {
         is_coloured: screen.is_coloured(),
         surface: Surface::Screen,
@@ -35,20 +36,22 @@ pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
     let start = |_: &_| {
         Stage::open(folder.path(), &project, pace).map_err(|error| Notice::error(format!("{error:#}")))
     };
-    let ended = longhaul_terminal::play(start, &options, script).context("the terminal cannot be used")?;
+    let ended = longhaul_terminal::play(start, &options, script).context("could not use the terminal")?;
     if ended == ExitReason::Left {
         output::print(&ending(screen))?;
     }
     Ok(exit_code(ended))
 }
 
-/// Hints at the end: what to do next.
+/// Next steps, printed at the end.
 fn ending(screen: &Screen) -> String {
     format!(
-        "\n{}\n  longhaul                           talk to a model in this folder\n  \
-         longhaul inspect FILE              where the tokens of a session are\n  \
-         longhaul compress FILE -o OUT      the same session, smaller, offline\n  \
-         longhaul demo --plain              the longer story, told in lines\n",
-        screen.strong("On your own work")
+        "\n\
+         {}\n\
+         \x20 longhaul                           talk to a model in this folder\n\
+         \x20 longhaul inspect FILE              show where a session's tokens went\n\
+         \x20 longhaul compress FILE -o OUT      shorten a session offline\n\
+         \x20 longhaul demo --plain              print the longer demo as plain lines\n",
+        screen.strong("Try it on your own work")
     )
 }

@@ -1,4 +1,4 @@
-//! A model that follows a script as slowly as models answer.
+//! A model that follows a script at the pace of a real one.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ pub(super) enum Beat {
     Think(&'static str),
     /// Says something.
     Say(&'static str),
-    /// Says which of the user's rules it finds in what it was sent.
+    /// Quotes the user's rules that it finds in the request.
     Recite,
     /// Calls a tool.
     Call(&'static str, Value),
@@ -122,10 +122,10 @@ fn recital(request: &Request) -> String {
     let rules = snapshot.split_once("<active_constraints>").map_or("", |(_, rest)| rest);
     let rules = rules.split_once("</active_constraints>").map_or("", |(rules, _)| rules).trim();
     if rules.is_empty() {
-        return "I find no rules of yours in what I was sent.".to_string();
+        return "I see none of your rules in the context.".to_string();
     }
     let quoted: String = rules.lines().map(|rule| format!("> {rule}\n>\n")).collect();
-    format!("These stand word for word in the snapshot, each with the message it is from:\n\n{quoted}")
+    format!("The snapshot has these word for word, each with its message number:\n\n{quoted}")
 }
 
 /// Events that take their time.

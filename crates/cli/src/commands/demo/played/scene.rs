@@ -68,7 +68,7 @@ pub(super) fn steps() -> Vec<DemoStep> {
         DemoStep::Look(Duration::from_millis(1_200)),
         DemoStep::Say("/compress".into()),
         DemoStep::Look(Duration::from_millis(1_800)),
-        DemoStep::Say("Which rules of mine do you still know?".into()),
+        DemoStep::Say("Which of my rules do you still know?".into()),
         DemoStep::Look(Duration::from_millis(2_000)),
         DemoStep::Say("/compress undo".into()),
         DemoStep::Look(Duration::from_millis(2_500)),

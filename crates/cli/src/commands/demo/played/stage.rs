@@ -24,7 +24,7 @@ use serde_json::Value;
 use super::performer::Performer;
 use super::{super::PRICES, scene};
 
-/// The time a tool of the demonstration takes beside its work, so that it can be seen.
+/// The extra time that a demo tool takes, so that it can be seen.
 const TOOL: Duration = Duration::from_millis(350);
 /// The time a line of a command's output takes.
 const LINE: Duration = Duration::from_millis(25);
@@ -97,7 +97,7 @@ fn tools(project: &Path, pace: &Pace) -> anyhow::Result<Vec<Box<dyn Tool>>> {
     Ok(unhurried.into_iter().chain([Box::new(pretended) as Box<dyn Tool>]).collect())
 }
 
-/// A tool that takes so long that its line can be read.
+/// A tool slowed down so that its line can be read.
 struct Unhurried {
     tool: Box<dyn Tool>,
     pace: Pace,
@@ -120,7 +120,7 @@ impl Tool for Unhurried {
     }
 }
 
-/// The shell, as far as the script needs it: not everybody has a compiler at hand.
+/// A stand-in for the shell that prints scripted output: not everybody has a compiler at hand.
 struct Pretended {
     declaration: ToolDeclaration,
     runs: scene::Runs,
@@ -133,7 +133,7 @@ impl Tool for Pretended {
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let command = args["command"].as_str().ok_or("there is no command")?.to_string();
+        let command = args["command"].as_str().ok_or("missing command")?.to_string();
         let directory = PathBuf::from(format!("~/{}", scene::PROJECT));
         Ok(Preview::Command { command, directory, is_background: false })
     }
@@ -173,9 +173,9 @@ impl Summariser for PlayedSummariser {
     }
 }
 
-/// The notice that the demonstration does not do everything.
+/// The notice for commands that the demo does not have.
 fn only_shown() -> Notice {
-    Notice::info("This is only a demonstration.")
+    Notice::info("Not available in the demo.")
 }
 
 impl Services for Stage {
@@ -221,7 +221,7 @@ impl Services for Stage {
     }
 
     fn trust(&self) -> Page {
-        Page::new("A demonstration")
+        Page::new("Demo")
     }
 
     fn end<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, ()> {

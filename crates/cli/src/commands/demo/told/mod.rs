@@ -1,4 +1,4 @@
-//! The demonstration in lines: an afternoon of work goes through the engine, and what became of it is told.
+//! The demo as lines: an afternoon of work goes through the engine, and each compaction is reported.
 
 mod show;
 mod story;
@@ -23,17 +23,18 @@ use crate::output::Screen;
 
 /// The window of the demonstration, small so that it fills quickly.
 const WINDOW: TokenCount = TokenCount(24_000);
-/// The answer of the scripted model when it is asked for a summary. It forgets both of the user's rules.
+/// The scripted model's summary. It forgets both of the user's rules.
 const SUMMARY: &str = include_str!("summary.txt");
 
 /// Tells the story.
 pub(super) fn run(screen: &Screen) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().context("could not start")?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().build().context("could not start the async runtime")?;
     runtime.block_on(demonstrate(*screen))
 }
 
 async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir().context("could not make a temporary folder")?;
+    let folder = tempfile::tempdir().context("could not create a temporary folder")?;
     let story = story::story();
     let first = story::begin();
     let new = NewSession {
@@ -94,7 +95,7 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
     show.ending()
 }
 
-/// Looks for what only a tool ever said, long ago.
+/// Searches for something that only a tool said, long ago.
 fn recall(show: &mut Show, conversation: &Conversation) -> anyhow::Result<()> {
     let mut search = Search::new(story::DETAIL);
     let session = SessionRef::new("demo0001");
@@ -106,7 +107,7 @@ fn recall(show: &mut Show, conversation: &Conversation) -> anyhow::Result<()> {
     show.recalled(story::DETAIL, is_gone, &search.hits(1))
 }
 
-/// Takes the last compaction back, and shows that the log has it all.
+/// Undoes the last compaction, and shows that the log still has everything.
 fn undo(show: &mut Show, conversation: &mut Conversation) -> anyhow::Result<()> {
     let before = (conversation.transcript().messages().len(), conversation_size(conversation));
     let last = conversation.transcript().messages().last().and_then(|message| message.at);

@@ -9,7 +9,7 @@ use longhaul_snapshot::find_snapshot;
 
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, print, thousands, visible, wrapped};
 
-/// After so many messages the meter is shown again.
+/// The meter is shown again after this many messages.
 const METER_EVERY: usize = 30;
 /// The most lines of each section of the snapshot that are shown.
 const SECTION_LINES: usize = 4;
@@ -34,8 +34,8 @@ impl Show {
         paragraph(
             &mut page,
             &format!(
-                "A scripted afternoon of work goes through the real engine: {}, {} tokens in all, in a window of {}. \
-                 No key, no network, nothing kept.",
+                "A scripted afternoon of work runs through the real engine: {}, {} tokens in all, in a window of {}. \
+                 No key, no network, nothing saved.",
                 plural(story.len(), "message", "messages"),
                 thousands(size.0),
                 thousands(self.window.0),
@@ -93,13 +93,11 @@ impl Show {
             |event: &Event| matches!(event, Event::Summarised { by: SummariserKind::Model, .. });
         if events.iter().any(is_by_model) {
             let rules = plural(report.rules, "rule", "rules");
-            page.line(&format!(
-                "    it had left out {forgotten} of {rules}; they were put back word for word"
-            ));
+            page.line(&format!("    it left out {forgotten} of {rules}; restored word for word"));
         }
         let mut kept = format!("{} of {} kept", report.rules_kept, plural(report.rules, "rule", "rules"));
         if let Some(coverage) = report.coverage {
-            kept.push_str(&format!("; {} of what later work may need is still there", percent(coverage)));
+            kept.push_str(&format!("; {} of what later work may need is kept", percent(coverage)));
         }
         page.line(&format!("    {kept}"));
         self.meter(&mut page, "after", report.after);
@@ -113,7 +111,7 @@ impl Show {
         paragraph(
             &mut page,
             &format!(
-                "All {} tokens went through; the model sees {} now, and never saw more than the window.",
+                "All {} tokens went through; the model now sees {}, and never saw more than its window.",
                 thousands(all.0),
                 plural(messages.len(), "message", "messages"),
             ),
@@ -176,12 +174,15 @@ impl Show {
         print(&page.into_text())
     }
 
-    /// A detail that was looked for.
+    /// A detail that was searched for.
     pub(super) fn recalled(&mut self, query: &str, is_gone: bool, hits: &[Hit]) -> anyhow::Result<()> {
         let mut page = Page::new(self.screen);
         self.title(&mut page, "A detail that was compacted away");
-        let gone =
-            if is_gone { "The model no longer sees the answer that held it." } else { "It is still there." };
+        let gone = if is_gone {
+            "The model no longer sees the message that held it."
+        } else {
+            "The model still sees it."
+        };
         paragraph(&mut page, gone);
         page.line(&format!("  $ longhaul recall {query:?}"));
         for hit in hits {
@@ -194,7 +195,7 @@ impl Show {
         print(&page.into_text())
     }
 
-    /// A compaction was taken back.
+    /// A compaction was undone.
     pub(super) fn undone(
         &mut self,
         name: &str,
@@ -204,12 +205,12 @@ impl Show {
     ) -> anyhow::Result<()> {
         let mut page = Page::new(self.screen);
         self.title(&mut page, "Undo");
-        let proof = if is_same { "the same as the file says" } else { "not what the file says" };
+        let proof = if is_same { "matches the session file" } else { "does not match the session file" };
         paragraph(
             &mut page,
             &format!(
-                "Taking {name} back: {} with {} tokens become {} with {}; {proof}. The log only grows, so every \
-                 compaction can be undone, later messages included.",
+                "Undid {name}: {} with {} tokens → {} with {}; {proof}. The log only grows, so every compaction can \
+                 be undone, even after later messages.",
                 plural(before.0, "message", "messages"),
                 thousands(before.1.0),
                 thousands(after.0 as u64),
@@ -219,13 +220,13 @@ impl Show {
         print(&page.into_text())
     }
 
-    /// Hints at the end: what to do next.
+    /// Next steps, printed at the end.
     pub(super) fn ending(&mut self) -> anyhow::Result<()> {
         let mut page = Page::new(self.screen);
-        self.title(&mut page, "On your own sessions");
-        page.line("  longhaul inspect FILE              where the tokens are");
-        page.line("  longhaul compress FILE -o OUT      the same, smaller, offline");
-        page.line("  longhaul eval FILE...              what a compaction would have kept");
+        self.title(&mut page, "Try it on your own sessions");
+        page.line("  longhaul inspect FILE              show where the tokens went");
+        page.line("  longhaul compress FILE -o OUT      shorten it offline");
+        page.line("  longhaul eval FILE...              measure what a compaction would have kept");
         print(&page.into_text())
     }
 
@@ -249,25 +250,26 @@ impl Show {
     }
 }
 
-/// An event in words, if it says something.
+/// A line for an event, if it is worth one.
 fn told(event: &Event) -> Option<String> {
     Some(match event {
         Event::Summarised { by: SummariserKind::Model, tokens, spend, .. } => format!(
-            "by the scripted model, completed from the record: {tokens} tokens; it read and wrote {}, ${:.4}",
+            "written by the scripted model, completed from the record: {tokens} tokens ({} read and written, \
+             ${:.4})",
             spend.tokens, spend.money
         ),
         Event::Summarised { by: SummariserKind::Offline, tokens, duration, .. } => {
             format!("written offline: {tokens} tokens in {:.1} ms, no model", duration.as_secs_f64() * 1e3)
         }
         Event::Verified { unsourced, cut, .. } if unsourced + cut > 0 => {
-            format!("of the model's lines {unsourced} have no source in the record, {cut} were too many")
+            format!("model lines: {unsourced} without a source in the record, {cut} over the limit")
         }
         Event::FellBack { reason, .. } => {
-            format!("the model fell short ({reason}): the offline summariser takes over")
+            format!("model summary not usable ({reason}); using the offline summariser")
         }
-        Event::NotSaved { file, reason } => format!("{file} could not be saved: {reason}"),
+        Event::NotSaved { file, reason } => format!("could not save {file}: {reason}"),
         Event::Masked { outputs, .. } => {
-            format!("{} gave way to previews", plural(*outputs, "old tool output", "old tool outputs"))
+            format!("replaced {} with previews", plural(*outputs, "old tool output", "old tool outputs"))
         }
         _ => return None,
     })
