@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::time::SystemTime;
 
-use longhaul_workspace::{Environment, Home, Lock, Patience, Projects};
+use longhaul_workspace::{Environment, Home, Lock, LockTimeout, Projects};
 use sandbox::{Sandbox, check_has, keys, text};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ impl Ward {
     fn identified(self) -> Self {
         let environment = Environment { longhaul_home: Some(self.home.clone()), ..Environment::default() };
         let home = Home::resolve(&environment).expect("absolute");
-        Projects::of(&home).identify(&self.sandbox.path(""), Patience::default()).expect("identified");
+        Projects::of(&home).identify(&self.sandbox.path(""), LockTimeout::default()).expect("identified");
         self
     }
 
@@ -269,7 +269,8 @@ fn keys_that_are_not_honoured_are_listed() {
 #[test]
 fn a_lock_that_is_held_is_told_with_its_holder() {
     let ward = Ward::new().with("projects.json", "{\"projects\": {}}").with("tmp/app/chats/s.jsonl", "");
-    let session = Lock::beside(&ward.home.join("tmp/app/chats/s.jsonl"), "writing a session", Patience::None);
+    let session =
+        Lock::beside(&ward.home.join("tmp/app/chats/s.jsonl"), "writing a session", LockTimeout::Immediate);
     let _session = session.expect("locked");
     let holder = format!("process {} holds it (writing a session)", std::process::id());
     #[cfg(unix)]

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hyper::HeaderMap;
 use longhaul_conversation::{ModelError, Timestamp};
 
-/// How patient to be with a provider that does not answer.
+/// Limits of the attempts to reach a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetrySettings {
     /// How often to call at most.
@@ -75,7 +75,7 @@ pub(crate) enum Again {
 
 /// Counts the attempts of one call.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct RetryBudget {
     settings: RetrySettings,
     failures: u32,
     /// Those of them after which the call is made again only once.
@@ -142,7 +142,7 @@ impl Failure {
     }
 }
 
-impl Patience {
+impl RetryBudget {
     pub(crate) fn new(settings: RetrySettings) -> Self {
         Self { settings, failures: 0, final_failures: 0 }
     }
@@ -210,10 +210,10 @@ mod tests {
 
     #[track_caller]
     fn check_waits(settings: RetrySettings, again: Again, random: u64, expected: &[f64]) {
-        let mut patience = Patience::new(settings);
+        let mut retries = RetryBudget::new(settings);
         let mut elapsed = Duration::ZERO;
         let mut waits = Vec::new();
-        while let Some(wait) = patience.next_wait(again, elapsed, random) {
+        while let Some(wait) = retries.next_wait(again, elapsed, random) {
             elapsed += wait;
             waits.push((wait.as_secs_f64() * 100.0).round() / 100.0);
         }

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
 use longhaul_workspace::{
-    Lock, Patience, ProjectHome, StagedFolder, create_private_folder, remove_strays, write_private_atomically,
+    Lock, LockTimeout, ProjectHome, StagedFolder, create_private_folder, remove_strays,
+    write_private_atomically,
 };
 use serde_json::{Value, json};
 
@@ -188,7 +189,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> Result<Lock, SkillError> {
-        Ok(Lock::beside(&self.history, "changing the inbox of skills", Patience::default())?)
+        Ok(Lock::beside(&self.history, "changing the inbox of skills", LockTimeout::default())?)
     }
 
     fn read_history(&self) -> Vec<Value> {

@@ -5,7 +5,9 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use longhaul_workspace::{Lock, Patience, WorkspaceError, create_private_folder, remove_strays, staged_file};
+use longhaul_workspace::{
+    Lock, LockTimeout, WorkspaceError, create_private_folder, remove_strays, staged_file,
+};
 
 use super::LogError;
 
@@ -58,7 +60,7 @@ impl LogFile {
     /// Makes the file and its folder.
     pub(super) fn create(path: &Path) -> Result<Self, LogError> {
         create_private_folder(folder_of(path))?;
-        let lock = Lock::beside(path, PURPOSE, Patience::None)?;
+        let lock = Lock::beside(path, PURPOSE, LockTimeout::Immediate)?;
         let file = options().create_new(true).open(path).map_err(|cause| match cause.kind() {
             ErrorKind::AlreadyExists => LogError::AlreadyThere { path: path.to_path_buf() },
             _ => failed("create", path, cause),
@@ -70,7 +72,7 @@ impl LogFile {
     pub(super) fn open(path: &Path) -> Result<Self, LogError> {
         // Locking would make the folder.
         fs::metadata(path).map_err(|cause| failed("open", path, cause))?;
-        let lock = Lock::beside(path, PURPOSE, Patience::None)?;
+        let lock = Lock::beside(path, PURPOSE, LockTimeout::Immediate)?;
         let file = options().open(path).map_err(|cause| failed("open", path, cause))?;
         let mut opened = Self::on(path, file, lock);
         opened.note_end()?;
@@ -184,7 +186,7 @@ impl LogFile {
     /// another name, which is returned, unless it is empty.
     pub(super) fn restore(&mut self, content: &[u8], damage: Damage) -> Result<Option<PathBuf>, LogError> {
         create_private_folder(folder_of(&self.path))?;
-        match Lock::beside(&self.path, PURPOSE, Patience::None) {
+        match Lock::beside(&self.path, PURPOSE, LockTimeout::Immediate) {
             Ok(lock) => self.lock = lock,
             // Our own lock may still be there.
             Err(WorkspaceError::Locked { holder: Some(holder), .. })

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use longhaul_workspace::{Lock, Patience, WorkspaceError};
+use longhaul_workspace::{Lock, LockTimeout, WorkspaceError};
 
 use super::metadata::id_in_head;
 use super::names::{SHORT, fault_of_id, is_remnant_of, short_in, short_of, stem_of};
@@ -181,7 +181,7 @@ impl Store {
         if place.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
             return Err(StoreError::Misplaced { path: place, reason: "it is no regular file" });
         }
-        Lock::beside(&path, "deleting the session", Patience::None).map_err(|error| match error {
+        Lock::beside(&path, "deleting the session", LockTimeout::Immediate).map_err(|error| match error {
             WorkspaceError::Locked { holder, .. } => StoreError::InUse { file: name.to_owned(), holder },
             other => StoreError::Failed { act: "lock", path, cause: io::Error::other(other) },
         })

@@ -345,7 +345,7 @@ mod tests {
     use super::*;
     use crate::mine;
     use crate::mining::trial::session;
-    use longhaul_workspace::{Environment, Home, Patience, Projects};
+    use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
     struct Fixture {
         _root: tempfile::TempDir,
@@ -359,7 +359,7 @@ mod tests {
             let environment =
                 Environment { longhaul_home: Some(root.path().join("home")), ..Environment::default() };
             let home = Home::resolve(&environment).unwrap();
-            let id = Projects::of(&home).identify(root.path(), Patience::default()).unwrap().id;
+            let id = Projects::of(&home).identify(root.path(), LockTimeout::default()).unwrap().id;
             let project = home.project(&id);
             Self { inbox: Inbox::of(&project), memory: project.private_memory(), _root: root }
         }

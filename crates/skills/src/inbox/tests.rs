@@ -1,6 +1,6 @@
 //! Tests of the inbox, also of acts that are cut off at any of their steps.
 
-use longhaul_workspace::{Environment, Home, Patience, Projects};
+use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
 use super::acceptance::copy_skill;
 use super::*;
@@ -22,7 +22,7 @@ impl Desk {
         let home = Home::resolve(&environment).unwrap();
         let work = root.path().join("work");
         fs::create_dir(&work).unwrap();
-        let id = Projects::of(&home).identify(&work, Patience::default()).unwrap().id;
+        let id = Projects::of(&home).identify(&work, LockTimeout::default()).unwrap().id;
         let inbox = Inbox::of(&home.project(&id));
         Self { root, inbox }
     }

@@ -84,7 +84,7 @@ async fn an_empty_answer_with_a_reason_is_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_ends() {
+async fn retries_end() {
     let busy = || openai::error(503, "server_error", "", "overloaded");
     let server = FakeProvider::in_memory((0..10).map(|_| busy()));
     let (_, error) = ask(&model_in_memory(&server, WireFormat::OpenAi), question(WireFormat::OpenAi)).await;
