@@ -177,7 +177,7 @@ fn without_out_and_in_a_dry_run_nothing_is_written() {
     let plan = sandbox.done(&["compress", "long.json", "--window", "20k", "--dry-run", "-o", "out.json"]);
     check_has(&plan, &["Would compact:", "by weight"]);
     assert!(!plan.contains("Compacted"), "{plan}");
-    check_has(&plan, &["Plan", "keep from message", "snapshot of at most", "Dry run: nothing was written"]);
+    check_has(&plan, &["Plan", "keep messages from", "snapshot of at most", "Dry run: nothing was written"]);
     let json =
         sandbox.json(&["compress", "long.json", "--window", "20k", "--dry-run", "--json", "-o", "out.json"]);
     assert_eq!((&json["report"]["dry_run"], &json["report"]["written"]), (&true.into(), &Value::Null));
@@ -311,7 +311,7 @@ fn wrong_usage_is_refused() {
     sandbox.check_refused(
         &["compress", "long.json", "--summariser", "model"],
         1,
-        &["there is no key for gemini", "hint: "],
+        &["no API key for gemini", "hint: "],
     );
     sandbox.check_refused(&["compress", "nowhere"], 1, &["there is no file and no session called nowhere"]);
 }

@@ -212,10 +212,10 @@ fn broken_files_are_problems_with_advice() {
         &told,
         &["projects.json could not be understood whole", "→ nothing is lost", "earlier registry"],
     );
-    check_has(&told, &["\"/a\" is \"TRUST\", which is none of TRUST_FOLDER", "→ mend the file"]);
+    check_has(&told, &["\"/a\" is \"TRUST\"; expected one of TRUST_FOLDER", "→ mend the file"]);
     check_has(
         &told,
-        &["session-1.jsonl cannot be read", "session-2.jsonl is empty", "the last line breaks off"],
+        &["session-1.jsonl cannot be read", "session-2.jsonl is empty", "the last line is truncated"],
     );
     check_has(&told, &["3 sessions in 1 project, 0 of them without fault", "4 problems; "]);
     check_has(&text(&ward.run(&[], &[]).stderr), &["error: found 4 problems"]);
@@ -272,7 +272,7 @@ fn a_lock_that_is_held_is_told_with_its_holder() {
     let session =
         Lock::beside(&ward.home.join("tmp/app/chats/s.jsonl"), "writing a session", LockTimeout::Immediate);
     let _session = session.expect("locked");
-    let holder = format!("process {} holds it (writing a session)", std::process::id());
+    let holder = format!("held by process {} (writing a session)", std::process::id());
     #[cfg(unix)]
     check_found(&ward.found("locks", &[], 0), &["note ", "chats/s.jsonl: ", &holder]);
     #[cfg(not(unix))]
@@ -298,7 +298,7 @@ fn a_home_that_cannot_be_one_is_a_problem() {
     let ward = Ward::new();
     check_found(
         &ward.found("home", &[("LONGHAUL_HOME", "relative")], 1),
-        &["problem LONGHAUL_HOME is relative"],
+        &["problem LONGHAUL_HOME is not an absolute path: relative"],
     );
     fs::write(&ward.home, "a file").expect("written");
     check_found(&ward.found("home", &[], 1), &["problem ", "not a folder"]);

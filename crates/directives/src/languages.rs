@@ -52,15 +52,15 @@ impl Language {
                 matching = match way.trim() {
                     "words" => Some(Matching::Words),
                     "substrings" => Some(Matching::Substrings),
-                    _ => return problem("matching is by `words` or `substrings`"),
+                    _ => return problem("expected `words` or `substrings`"),
                 };
             } else if let Some(list) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
                 if !LISTS.contains(&list) {
-                    return problem("there is no such list");
+                    return problem("unknown list");
                 }
                 current = Some(list);
             } else {
-                let Some(list) = current else { return problem("a phrase stands under a [list]") };
+                let Some(list) = current else { return problem("a phrase must follow a [list]") };
                 lists.entry(list).or_default().push(line);
             }
         }
@@ -123,12 +123,9 @@ mod tests {
 
     #[test]
     fn problems_name_their_line() {
-        check_problem(
-            "matching: words\n[rules]\nnever\n[ruels]\n",
-            "data/xx.txt, line 4: there is no such list",
-        );
-        check_problem("# a comment\nnever", "data/xx.txt, line 2: a phrase stands under a [list]");
-        check_problem("matching: guess", "data/xx.txt, line 1: matching is by");
+        check_problem("matching: words\n[rules]\nnever\n[ruels]\n", "data/xx.txt, line 4: unknown list");
+        check_problem("# a comment\nnever", "data/xx.txt, line 2: a phrase must follow a [list]");
+        check_problem("matching: guess", "data/xx.txt, line 1: expected `words` or `substrings`");
         check_problem("[rules]\nnever", "data/xx.txt: `matching: words` or");
     }
 }

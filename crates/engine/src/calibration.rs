@@ -46,7 +46,7 @@ impl CalibrationFile {
         settings: &CalibrationSettings,
         timeout: LockTimeout,
     ) -> Result<Calibration, EngineError> {
-        let _lock = Lock::beside(&self.path, "learning how a model counts", timeout)?;
+        let _lock = Lock::beside(&self.path, "updating the token calibration", timeout)?;
         let mut calibration = self.load()?;
         calibration.observe(model, seen, settings);
         let text = serde_json::to_vec(&calibration).expect("numbers by name can be written");

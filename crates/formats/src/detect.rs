@@ -259,11 +259,11 @@ fn known_document(value: &Json<'_>) -> Result<&'static Known, ReadError> {
 fn describe_lines(head: &[OwnedLine]) -> String {
     let (text, _) = text_of(&head[0].bytes);
     match Json::parse(&text) {
-        Ok(value) => format!("lines of JSON, the first {}", describe(&value)),
+        Ok(value) => format!("JSON lines, the first {}", describe(&value)),
         Err(_) => {
             let start: String = text.trim().chars().take(60).collect();
             let more = if text.trim().chars().count() > 60 { "…" } else { "" };
-            format!("text that starts \"{start}{more}\"")
+            format!("text starting with \"{start}{more}\"")
         }
     }
 }

@@ -98,9 +98,7 @@ impl Reading {
                 return self.take(&bytes, callee, out);
             }
             Ok(None) => None,
-            Ok(Some(Err(error))) => {
-                Some(format!("the connection was lost: {}", crate::http::innermost(&error)))
-            }
+            Ok(Some(Err(error))) => Some(format!("connection lost: {}", crate::http::innermost(&error))),
             Err(_) => return Ok(Next::More),
         };
         match self.end(callee, out) {
@@ -166,6 +164,7 @@ impl Reading {
                 let page = String::from_utf8_lossy(bytes);
                 let reason = page_reason(&page, self.status.as_u16(), &callee.provider.key);
                 let host = callee.provider.endpoint.host().to_string();
+                let reason = format!("returned {reason}");
                 return Err(Failure::lasting(ModelError::NotAModel { host, reason }));
             }
             Kind::Whole(bytes) => match serde_json::from_slice::<Value>(bytes) {
@@ -202,12 +201,12 @@ fn stopped_early(event: &ResponseEvent) -> bool {
 }
 
 fn empty() -> ModelError {
-    ModelError::Interrupted { reason: "it was empty".into() }
+    ModelError::Interrupted { reason: "empty response".into() }
 }
 
 fn not_a_stream(callee: Callee<'_>) -> ModelError {
     let host = callee.provider.endpoint.host().to_string();
-    ModelError::NotAModel { host, reason: "it sent something that is no stream of events".into() }
+    ModelError::NotAModel { host, reason: "returned something other than an event stream".into() }
 }
 
 fn judge_fault(callee: Callee<'_>, fault: StreamFault) -> Failure {

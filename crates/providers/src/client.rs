@@ -297,7 +297,7 @@ impl Post {
                 );
             }
             let host = http.provider.endpoint.host().to_string();
-            Failure::lasting(ModelError::NotAModel { host, reason: "it sent no count".into() })
+            Failure::lasting(ModelError::NotAModel { host, reason: "returned no token count".into() })
         })
     }
 }
@@ -320,7 +320,7 @@ fn key_header(provider: &ProviderSettings) -> Result<Option<(HeaderName, HeaderV
     };
     let mut value = value.map_err(|_| ModelError::Unauthorised {
         provider: provider.name.clone(),
-        reason: Some("it holds characters that no key has".into()),
+        reason: Some("it contains invalid characters".into()),
     })?;
     value.set_sensitive(true);
     Ok(Some((name, value)))

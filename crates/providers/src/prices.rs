@@ -50,8 +50,9 @@ static TABLE: LazyLock<Vec<(&str, Prices)>> =
 
 fn read_line(line: &'static str) -> (&'static str, Prices) {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let tokens =
-        |word: &str| TokenCount(word.parse().unwrap_or_else(|_| panic!("no number of tokens in {line:?}")));
+    let tokens = |word: &str| {
+        TokenCount(word.parse().unwrap_or_else(|_| panic!("expected a number of tokens in {line:?}")))
+    };
     match words[..] {
         [name, input, cached, output] => {
             (name, Prices { usual: rates(name, [input, cached, output]), long: None })
@@ -61,7 +62,7 @@ fn read_line(line: &'static str) -> (&'static str, Prices) {
             let usual = rates(name, [input, cached, output]);
             (name, Prices { usual, long: Some((tokens(above), long)) })
         }
-        _ => panic!("no line of prices: {line:?}"),
+        _ => panic!("malformed price line: {line:?}"),
     }
 }
 
@@ -80,7 +81,9 @@ pub fn known_prices(model: &str) -> Option<Prices> {
 
 fn rates(name: &str, dollars: [&str; 3]) -> Rates {
     let [input, cached, output] = dollars.map(|word| {
-        MicroDollars::from_dollars(word.parse().unwrap_or_else(|_| panic!("{word:?} is no price of {name}")))
+        MicroDollars::from_dollars(
+            word.parse().unwrap_or_else(|_| panic!("invalid price {word:?} of {name}")),
+        )
     });
     let writing = name.starts_with("claude-").then(|| CacheWriting::of(input));
     Rates { input, cached: Some(cached), writing, output }

@@ -74,7 +74,7 @@ pub struct Endpoint {
 
 /// Text that is no address of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is no address: {reason}", shown(.text))]
+#[error("invalid address{}: {reason}", shown(.text))]
 pub struct EndpointError {
     /// The text, without anything that might be a key or a password; empty where it may be one altogether.
     pub text: String,
@@ -137,18 +137,18 @@ impl Endpoint {
         let fail = |reason| EndpointError { text: without_secrets(text), reason };
         let trimmed = text.trim().trim_end_matches('/');
         if !trimmed.starts_with("https://") && !trimmed.starts_with("http://") {
-            return Err(fail("it must begin with https:// or http://"));
+            return Err(fail("must start with https:// or http://"));
         }
-        let base: Uri = trimmed.parse().map_err(|_| fail("it cannot be read"))?;
+        let base: Uri = trimmed.parse().map_err(|_| fail("malformed"))?;
         let authority = base.authority().map_or("", |authority| authority.as_str());
         if authority.contains('@') {
-            return Err(fail("a name or password does not belong into it"));
+            return Err(fail("must not contain a user name or password"));
         }
         if base.query().is_some() {
-            return Err(fail("it must not have a query"));
+            return Err(fail("must not have a query string"));
         }
         if base.host().is_none_or(str::is_empty) {
-            return Err(fail("it names no host"));
+            return Err(fail("has no host"));
         }
         Ok(Self { base })
     }
@@ -203,7 +203,7 @@ impl fmt::Debug for Endpoint {
 }
 
 fn shown(text: &str) -> String {
-    if text.is_empty() { "what stands there".into() } else { format!("{text:?}") }
+    if text.is_empty() { String::new() } else { format!(" {text:?}") }
 }
 
 /// An address without the places where keys and passwords stand: before an `@` and behind a `?`. What does not begin as

@@ -141,7 +141,7 @@ fn over(limit: AnswerLimit) -> Failure {
 
 /// Nothing of an answer arrived for so long.
 pub(crate) fn stalled(idle: Duration) -> ModelError {
-    ModelError::Interrupted { reason: format!("nothing arrived for {} s", idle.as_secs()) }
+    ModelError::Interrupted { reason: format!("no data for {} s", idle.as_secs()) }
 }
 
 #[cfg(test)]

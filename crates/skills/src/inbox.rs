@@ -189,7 +189,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> Result<Lock, SkillError> {
-        Ok(Lock::beside(&self.history, "changing the inbox of skills", LockTimeout::default())?)
+        Ok(Lock::beside(&self.history, "changing the skill inbox", LockTimeout::default())?)
     }
 
     fn read_history(&self) -> Vec<Value> {
@@ -230,7 +230,7 @@ pub fn candidate_json(candidate: &SkillCandidate) -> Value {
 }
 
 fn nothing_accepted() -> SkillError {
-    SkillError::NotUndone { reason: "nothing was accepted that is still there".into() }
+    SkillError::NotUndone { reason: "nothing was accepted, or it is already gone".into() }
 }
 
 /// The contents of a file of ours; null if it is missing or broken.

@@ -40,15 +40,15 @@ pub enum Progress {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StreamFault {
     /// The provider sent an error in place of the rest.
-    #[error("the provider sent an error")]
+    #[error("the provider returned an error")]
     Error(Value),
     /// Something arrived that is no JSON.
-    #[error("the stream holds something that is no JSON: {0}")]
+    #[error("invalid JSON in the stream: {0}")]
     Garbled(String),
     /// One event is larger than allowed.
     #[error(transparent)]
     TooLong(#[from] SseTooLong),
     /// The bytes ended before the answer did.
-    #[error("the stream ended in the middle of the answer")]
+    #[error("the stream ended mid-response")]
     CutOff,
 }

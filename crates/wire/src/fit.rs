@@ -116,7 +116,7 @@ pub(crate) fn fit_opaque(part: &Part, vendor: Vendor, losses: &mut Losses) -> Op
 pub(crate) fn lose_media(media: &Media, losses: &mut Losses) {
     let detail = match media.data {
         MediaData::Base64(_) => media.mime.clone(),
-        MediaData::Omitted { bytes } => format!("{}, {bytes} bytes that the source left out", media.mime),
+        MediaData::Omitted { bytes } => format!("{}, {bytes} bytes omitted by the source", media.mime),
     };
     losses.add(LossKind::Media, detail);
 }

@@ -17,10 +17,10 @@ pub fn explain(error: &serde_json::Error, closed: bool) -> String {
     if text.starts_with("recursion limit") {
         "nested deeper than 128 levels; skipped".into()
     } else if error.is_eof() && !closed {
-        format!("the last line breaks off at column {}; skipped", error.column())
+        format!("the last line is truncated at column {}; skipped", error.column())
     } else {
         let reason = text.split(" at line ").next().unwrap_or(&text);
-        format!("broken JSON at column {} ({reason}); skipped", error.column())
+        format!("invalid JSON at column {} ({reason}); skipped", error.column())
     }
 }
 

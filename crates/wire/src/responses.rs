@@ -127,7 +127,7 @@ impl Items {
                 close_references(&mut parts);
             }
             Some(Json::Null) | None => {}
-            Some(other) => out.warn(format!("a message whose content is {}", other.kind())),
+            Some(other) => out.warn(format!("message content is {}; ignored", other.kind())),
         }
         if is_instruction {
             parts.iter_mut().for_each(|part| part.origin = Origin::Hook);
@@ -135,7 +135,7 @@ impl Items {
                 return out.add_system(parts);
             }
         } else if !matches!(said_by.as_str(), "user" | "assistant") {
-            out.warn(format!("a message with the unknown role {said_by:?}; read as user"));
+            out.warn(format!("unknown role {said_by:?}; read as user"));
         }
         let id = item.take_string("id").map(MessageId::new);
         if role == Role::Model {

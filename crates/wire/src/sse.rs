@@ -15,7 +15,7 @@ pub struct SseEvent<'a> {
 
 /// A line or an event is longer than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an event of the stream is longer than {limit} bytes")]
+#[error("a stream event exceeds {limit} bytes")]
 pub struct SseTooLong {
     /// The most that is allowed.
     pub limit: usize,

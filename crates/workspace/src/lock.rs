@@ -195,7 +195,7 @@ mod tests {
             let WorkspaceError::Locked { holder, .. } = &error else { unreachable!("checked above") };
             let expected = Holder { process: std::process::id(), purpose: "naming projects".into() };
             assert_eq!(holder.as_ref(), Some(&expected));
-            assert!(error.to_string().ends_with("holds it (naming projects)"), "{error}");
+            assert!(error.to_string().ends_with("(naming projects)"), "{error}");
         }
         drop(held);
         Lock::beside(&path, "", LockTimeout::Immediate).expect("released");

@@ -109,7 +109,7 @@ fn read_message(mut message: Object<'_>, place: usize, out: &mut Out<'_>) {
         Some("user") => Role::User,
         other => {
             let other = other.unwrap_or_default();
-            out.warn(format!("messages[{place}] has the unknown role {other:?}; read as user"));
+            out.warn(format!("messages[{place}]: unknown role {other:?}; read as user"));
             Role::User
         }
     };
@@ -121,7 +121,7 @@ fn read_message(mut message: Object<'_>, place: usize, out: &mut Out<'_>) {
         }
         other => {
             let kind = other.as_ref().map_or("missing", Json::kind);
-            out.warn(format!("messages[{place}]: the content is {kind}"));
+            out.warn(format!("messages[{place}]: content is {kind}; ignored"));
             Vec::new()
         }
     };

@@ -93,7 +93,7 @@ impl MiniSwe {
                 (Role::User, vec![read_result(&mut message, &extra)])
             }
             Some(role) => return out.skip(role),
-            None => return out.warn("a message without a role; skipped"),
+            None => return out.warn("message without a role; skipped"),
         };
         let mut read = Message::new(out.made_up_id(), role, parts);
         (read.at, read.model, read.usage) = read_extra(&extra);

@@ -188,10 +188,10 @@ pub(crate) fn read_line(known: &'static Known, reader: &mut dyn Reader, line: &L
 
 fn warn_about_text(lossy: bool, mended: bool, out: &mut Out<'_>) {
     if lossy {
-        out.warn("not valid UTF-8; the broken characters were replaced");
+        out.warn("invalid UTF-8; invalid characters were replaced");
     }
     if mended {
-        out.warn("broken characters in a string were replaced");
+        out.warn("invalid characters in a string were replaced");
     }
 }
 

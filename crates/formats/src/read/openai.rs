@@ -282,8 +282,8 @@ mod tests {
             reasons,
             [
                 "messages[1] is a number; skipped",
-                "a message with the unknown role \"robot\"; read as user",
-                "a message whose content is a number",
+                "unknown role \"robot\"; read as user",
+                "message content is a number; ignored",
             ]
         );
     }

@@ -58,7 +58,7 @@ impl Tree {
             Follows::Newest => self.leaf,
             Follows::Nothing => None,
             Follows::Record(id) => self.place_of(id).or_else(|| {
-                out.warn(format!("follows the unknown record {id}; read as following the one before it"));
+                out.warn(format!("unknown parent {id}; attached to the previous record"));
                 self.leaf
             }),
         };

@@ -105,7 +105,7 @@ impl Service<Uri> for Connector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let dialling = Target::of(&uri).map(|target| self.0.dial(target));
         Box::pin(async move {
-            let dialling = dialling.ok_or_else(|| DialError::lasting("the address names no host"))?;
+            let dialling = dialling.ok_or_else(|| DialError::lasting("the address has no host"))?;
             let Connection { io, is_proxied } = dialling.await?;
             Ok(Link { io: TokioIo::new(io), is_proxied })
         })

@@ -304,16 +304,16 @@ impl Log {
 fn describe(damage: Damage, path: &Path, aside: Option<&Path>) -> String {
     let happened = match damage {
         Damage::Gone => "moved or deleted",
-        Damage::Replaced => "replaced by another",
+        Damage::Replaced => "replaced by another file",
         Damage::Truncated => "truncated or overwritten",
     };
     let kept = match (damage, aside) {
         (_, None) => String::new(),
-        (Damage::Truncated, Some(aside)) => format!("; what was left of it is in {}", aside.display()),
-        (_, Some(aside)) => format!("; the other file is now {}", aside.display()),
+        (Damage::Truncated, Some(aside)) => format!("; the remains are in {}", aside.display()),
+        (_, Some(aside)) => format!("; the other file was renamed to {}", aside.display()),
     };
     let path = path.display();
-    format!("the session file {path} was {happened} while in use and was written again, complete{kept}")
+    format!("the session file {path} was {happened} while in use; wrote it again in full{kept}")
 }
 
 /// A record as a line.

@@ -68,12 +68,12 @@ impl fmt::Display for Recovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornLineCut { bytes } => {
-                write!(f, "the last record had broken off and was removed ({bytes} bytes)")
+                write!(f, "removed an incomplete last record ({bytes} bytes)")
             }
-            Self::LineClosed => f.write_str("the last record was not closed; it is now"),
-            Self::EmptyFile => f.write_str("the file was empty and was begun anew"),
+            Self::LineClosed => f.write_str("added the missing line end of the last record"),
+            Self::EmptyFile => f.write_str("the file was empty; started it anew"),
             Self::Unreadable { renamed } => {
-                write!(f, "the file was no session and was renamed to {}", renamed.display())
+                write!(f, "the file was not a session; renamed it to {}", renamed.display())
             }
         }
     }

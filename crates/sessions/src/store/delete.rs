@@ -52,7 +52,7 @@ impl Store {
         let named: Vec<&String> = names.iter().filter(|name| stem_of(name) == Some(stem)).collect();
         let meant = if named.is_empty() {
             if given.len() < SHORT {
-                let reason = "it has fewer than eight letters";
+                let reason = "at least eight characters are needed";
                 return Err(StoreError::InvalidName { given: given.to_owned(), reason });
             }
             self.files_of_id(given, &names)?
@@ -179,7 +179,7 @@ impl Store {
         let place = self.lock_path(name);
         // Locking writes to the lock file, so it must not be a link to another one.
         if place.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(StoreError::Misplaced { path: place, reason: "it is no regular file" });
+            return Err(StoreError::Misplaced { path: place, reason: "not a regular file" });
         }
         Lock::beside(&path, "deleting the session", LockTimeout::Immediate).map_err(|error| match error {
             WorkspaceError::Locked { holder, .. } => StoreError::InUse { file: name.to_owned(), holder },
@@ -294,9 +294,9 @@ fn failed_removal(path: &Path, cause: io::Error) -> StoreError {
 pub(super) fn is_real_folder(path: &Path) -> Result<bool, StoreError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(true),
-        Ok(_) => Err(StoreError::Misplaced { path: path.to_path_buf(), reason: "it is no folder" }),
+        Ok(_) => Err(StoreError::Misplaced { path: path.to_path_buf(), reason: "not a folder" }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(cause) => Err(StoreError::Failed { act: "look at", path: path.to_path_buf(), cause }),
+        Err(cause) => Err(StoreError::Failed { act: "access", path: path.to_path_buf(), cause }),
     }
 }
 
@@ -304,7 +304,7 @@ pub(super) fn is_real_folder(path: &Path) -> Result<bool, StoreError> {
 pub(super) fn check_file(path: &Path) -> Result<(), StoreError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => Ok(()),
-        Ok(_) => Err(StoreError::Misplaced { path: path.to_path_buf(), reason: "it is no regular file" }),
-        Err(cause) => Err(StoreError::Failed { act: "look at", path: path.to_path_buf(), cause }),
+        Ok(_) => Err(StoreError::Misplaced { path: path.to_path_buf(), reason: "not a regular file" }),
+        Err(cause) => Err(StoreError::Failed { act: "access", path: path.to_path_buf(), cause }),
     }
 }

@@ -12,13 +12,13 @@ pub enum StoreError {
     #[error("this project has no sessions")]
     NoSessions,
     /// No session has this id or index. The user looks at the list.
-    #[error("no session is called {given:?}")]
+    #[error("unknown session {given:?}")]
     UnknownSession {
         /// What was given.
         given: String,
     },
     /// This cannot be the id or the file name of a session; nothing was touched.
-    #[error("{given:?} cannot name a session: {reason}")]
+    #[error("invalid session name {given:?}: {reason}")]
     InvalidName {
         /// What was given.
         given: String,
@@ -26,7 +26,7 @@ pub enum StoreError {
         reason: &'static str,
     },
     /// More than one session is meant; the user gives the whole id.
-    #[error("{given:?} may be any of the sessions {}", ids.join(", "))]
+    #[error("{given:?} is ambiguous; it matches {}", ids.join(", "))]
     Ambiguous {
         /// What was given.
         given: String,
@@ -34,7 +34,7 @@ pub enum StoreError {
         ids: Vec<String>,
     },
     /// Another process writes the session. The user ends it first.
-    #[error("the session {file} is in use{}", holder.as_ref().map(|by| format!(": {by}")).unwrap_or_default())]
+    #[error("session {file} is in use{}", holder.as_ref().map(|by| format!(": {by}")).unwrap_or_default())]
     InUse {
         /// The name of its file.
         file: String,
@@ -42,7 +42,7 @@ pub enum StoreError {
         holder: Option<Holder>,
     },
     /// A link or something else stands where a file or folder of the project's own should be. It is left alone.
-    #[error("{} is not what it should be: {reason}", path.display())]
+    #[error("cannot use {}: {reason}", path.display())]
     Misplaced {
         /// What was found.
         path: PathBuf,

@@ -60,13 +60,13 @@ fn is_plain(letter: char) -> bool {
 /// Why a session's id may not lead to files that are deleted; `None` if it may.
 pub(super) fn fault_of_id(id: &str) -> Option<&'static str> {
     if id.is_empty() {
-        Some("it is empty")
+        Some("empty")
     } else if !is_sanitised(id) {
-        Some("it has other characters than letters, digits, - and _")
+        Some("only letters, digits, - and _ are allowed")
     } else if id.len() > 200 {
-        Some("it is too long")
+        Some("too long")
     } else if RESERVED.iter().any(|reserved| id.eq_ignore_ascii_case(reserved)) {
-        Some("the project itself uses this name")
+        Some("reserved name")
     } else {
         None
     }

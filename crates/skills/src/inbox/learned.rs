@@ -96,7 +96,7 @@ impl Inbox {
     fn write_skill(&self, skill: &LearnedSkill, folder: &Path) -> Result<(), SkillError> {
         let scripts = folder.join(SCRIPTS);
         if scripts.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
-            return Err(SkillError::Refused { path: scripts, reason: "it should be a folder".into() });
+            return Err(SkillError::Refused { path: scripts, reason: "not a folder".into() });
         }
         for script in skill.scripts() {
             self.fuse.burn()?;

@@ -95,10 +95,7 @@ pub fn read_message(mut message: Object<'_>, out: &mut dyn Intake) {
         Some("assistant") => Role::Model,
         Some("user") => Role::User,
         other => {
-            out.warn(format!(
-                "a message with the unknown role {:?}; read as user",
-                other.unwrap_or_default()
-            ));
+            out.warn(format!("unknown role {:?}; read as user", other.unwrap_or_default()));
             Role::User
         }
     };
@@ -112,7 +109,7 @@ pub fn read_message(mut message: Object<'_>, out: &mut dyn Intake) {
             close_references(&mut parts);
         }
         Some(Json::Null) | None => {}
-        Some(other) => out.warn(format!("a message whose content is {}", other.kind())),
+        Some(other) => out.warn(format!("message content is {}; ignored", other.kind())),
     }
     let id = message.take_string("id").map(MessageId::new);
     let mut read = Message::new(out.unused_id(id), role, parts);

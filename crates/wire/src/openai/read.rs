@@ -97,7 +97,7 @@ impl ChatDecoder {
                 }
             }
             "user" | "assistant" => {}
-            _ => out.warn(format!("a message with the unknown role {said_by:?}; read as user")),
+            _ => out.warn(format!("unknown role {said_by:?}; read as user")),
         }
         let mut read = Message::new(take_id(&mut message, out), role, parts);
         read.at = message.time("timestamp");
@@ -170,7 +170,7 @@ fn read_content(content: Option<Json<'_>>, role: Role, out: &mut dyn Intake) -> 
         }
         Some(Json::Null) | None => Vec::new(),
         Some(other) => {
-            out.warn(format!("a message whose content is {}", other.kind()));
+            out.warn(format!("message content is {}; ignored", other.kind()));
             Vec::new()
         }
     }

@@ -131,15 +131,15 @@ impl Projects {
         let _lock = self.lock(timeout)?;
         let mut registry = ProjectRegistry::load(&self.registry)?;
         if from.exists() {
-            return refused("it is still there");
+            return refused("the folder still exists");
         }
         let Some(id) = self.known(&registry, &from).map(|(id, _)| id) else {
-            return refused("it has no id");
+            return refused("it has no project id");
         };
         let mut notes = Vec::new();
         if let Some((own, _)) = self.known(&registry, &to) {
             if !self.bases.release(&own)? {
-                return refused("there are sessions or checkpoints of its new place already");
+                return refused("its new location already has sessions or checkpoints");
             }
             // Should this be the last step that is done, the markers alone must tell.
             registry.remove(&to);
@@ -166,7 +166,7 @@ impl Projects {
     }
 
     fn lock(&self, timeout: LockTimeout) -> Result<SharedLock, WorkspaceError> {
-        SharedLock::beside(&self.registry, "finding the id of a project", timeout)
+        SharedLock::beside(&self.registry, "looking up a project id", timeout)
     }
 
     /// The id of a project about which nothing is to be done.

@@ -267,7 +267,7 @@ fn a_moved_project_can_take_its_id_along() {
     fixture.write("home/tmp/app/chats/session-1.jsonl", "{}");
     let adopt =
         || fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), LockTimeout::Immediate);
-    assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "it is still there", .. })));
+    assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "the folder still exists", .. })));
 
     fixture.make("b");
     fs::rename(fixture.at("a/app"), fixture.at("b/app")).expect("moved");
@@ -279,7 +279,7 @@ fn a_moved_project_can_take_its_id_along() {
     assert_eq!(adopt().expect("adopted").id.as_str(), "app");
     fixture.check("b/app", "app", IdOrigin::Registered);
     assert!(!fixture.at("home/tmp/app-1").exists());
-    assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "it has no id", .. })));
+    assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "it has no project id", .. })));
     // A new project in the old place begins anew.
     fixture.check("a/app", "app-1", IdOrigin::New);
 }

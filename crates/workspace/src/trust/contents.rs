@@ -155,7 +155,7 @@ impl TrustedContents {
         timeout: LockTimeout,
         change: impl FnOnce(&mut Map<String, Value>),
     ) -> Result<(), WorkspaceError> {
-        let _lock = Lock::beside(&self.path, "noting what a trusted folder holds", timeout)?;
+        let _lock = Lock::beside(&self.path, "recording the contents of a trusted folder", timeout)?;
         let mut folders = self.load()?;
         change(&mut folders);
         let text = serde_json::to_string_pretty(&json!({"v": 1, "folders": folders})).unwrap_or_default();
@@ -173,12 +173,12 @@ impl TrustedContents {
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| self.invalid(error.to_string()))?;
         match value.get("folders") {
             Some(Value::Object(folders)) => Ok(folders.clone()),
-            _ => Err(self.invalid("it has no folders".into())),
+            _ => Err(self.invalid("\"folders\" is missing".into())),
         }
     }
 
     fn parse(&self, value: &Value) -> Result<Contents, WorkspaceError> {
-        let wrong = || self.invalid("a folder is described in an unknown way".into());
+        let wrong = || self.invalid("unknown folder entry".into());
         let kinds = value.as_object().ok_or_else(wrong)?.iter().map(|(kind, items)| {
             let items = items.as_object().ok_or_else(wrong)?.iter().map(|(name, one)| {
                 let text = |key: &str| one[key].as_str().map(str::to_owned).ok_or_else(wrong);

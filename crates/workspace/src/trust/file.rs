@@ -98,10 +98,11 @@ impl TrustedFolders {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(WorkspaceError::reading(&self.path, error)),
         };
-        let text = String::from_utf8(bytes).map_err(|_| self.invalid(vec!["it is not UTF-8".into()]))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| self.invalid(vec!["the file is not UTF-8".into()]))?;
         let document = JsoncDocument::parse(text).map_err(|error| self.invalid(vec![error.to_string()]))?;
         if document.root().is_some_and(|root| !root.is_object()) {
-            return Err(self.invalid(vec!["it is no object".into()]));
+            return Err(self.invalid(vec!["not a JSON object".into()]));
         }
         let mut problems = Vec::new();
         let mut rules = Vec::new();
@@ -133,7 +134,7 @@ fn without_all<'a>(
 fn parse_level(value: &Value) -> Result<TrustLevel, String> {
     value.as_str().and_then(TrustLevel::parse).ok_or_else(|| {
         let known = TrustLevel::ALL.map(TrustLevel::as_str).join(", ");
-        format!("is {value}, which is none of {known}")
+        format!("is {value}; expected one of {known}")
     })
 }
 
@@ -237,11 +238,11 @@ mod tests {
 
     #[test]
     fn a_file_with_mistakes_is_told_and_left_alone() {
-        check_invalid("[]", "it is no object");
+        check_invalid("[]", "not a JSON object");
         check_invalid("{\"/a\": \"TRUST_FOLDER\"", "EOF");
-        check_invalid("{\"/a\": true, \"/b\": \"TRUST\"}", "\"/a\" is true, which is none of TRUST_FOLDER");
+        check_invalid("{\"/a\": true, \"/b\": \"TRUST\"}", "\"/a\" is true; expected one of TRUST_FOLDER");
         check_invalid("{\"/a\": true, \"/b\": \"TRUST\"}", "\"/b\" is \"TRUST\"");
-        check_invalid("{} /*", "a comment never ends");
+        check_invalid("{} /*", "unclosed comment");
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Store {
             && path.file_name().is_some_and(|name| name == output.name.as_str())
             && (!output.is_folder || is_sanitised(&output.name));
         if !is_plain {
-            return Err(StoreError::Misplaced { path, reason: "it is not in the folder of tool outputs" });
+            return Err(StoreError::Misplaced { path, reason: "not in the tool output folder" });
         }
         let is_changed = path.symlink_metadata().is_ok_and(|metadata| modified(&metadata) > output.modified);
         if is_changed {

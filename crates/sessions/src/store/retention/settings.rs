@@ -63,7 +63,9 @@ impl RetentionConfig {
         }
         match self.limits() {
             Ok(limits) => Retention::On(limits),
-            Err(reason) => Retention::Disabled { warning: format!("no old sessions are deleted: {reason}") },
+            Err(reason) => {
+                Retention::Disabled { warning: format!("session retention is disabled: {reason}") }
+            }
         }
     }
 
@@ -75,7 +77,7 @@ impl RetentionConfig {
             None => None,
             Some(count) => match usize::try_from(count) {
                 Ok(count @ 1..) => Some(count),
-                _ => return Err(format!("maxCount is {count}, but at least 1 is needed")),
+                _ => return Err(format!("maxCount is {count}, but must be at least 1")),
             },
         };
         match max_age {
@@ -83,14 +85,15 @@ impl RetentionConfig {
                 "maxAge ({}) is shorter than minRetention ({min_retention})",
                 self.max_age.as_deref().unwrap_or_default()
             )),
-            None if max_count.is_none() => Err("neither maxAge nor maxCount is given".to_owned()),
+            None if max_count.is_none() => Err("neither maxAge nor maxCount is set".to_owned()),
             _ => Ok(RetentionLimits { max_age, max_count }),
         }
     }
 }
 
 fn period(key: &str, text: &str) -> Result<Duration, String> {
-    let fault = || format!("{key} is {text:?}, but a number with h, d, w or m is needed, such as \"30d\"");
+    let fault =
+        || format!("{key} is {text:?}, but must be a number followed by h, d, w or m, such as \"30d\"");
     parse_period(text).ok_or_else(fault)
 }
 
