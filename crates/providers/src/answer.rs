@@ -17,7 +17,7 @@ use crate::watch::Watch;
 
 /// The most that an answer in one piece may have.
 const LONGEST_WHOLE: usize = 64 << 20;
-/// How long to wait for the end of a connection's answer when its content is complete.
+/// The time to wait for the end of a response whose content is complete.
 const DRAIN: Duration = Duration::from_millis(100);
 
 /// An answer that is being read.
@@ -30,7 +30,7 @@ pub(crate) struct Reading {
     watch: Watch,
 }
 
-/// What has been sent. The content type does not tell: servers get it wrong.
+/// The kind of body. The content type does not tell: servers get it wrong.
 enum Kind {
     Unknown,
     /// A stream, or a text that begins like one; a comment tells for certain.
@@ -41,7 +41,7 @@ enum Kind {
     Whole(Vec<u8>),
 }
 
-/// How a step of reading went.
+/// The result of one read.
 pub(crate) enum Next {
     More,
     Finished,
@@ -190,12 +190,12 @@ impl Reading {
     }
 }
 
-/// Whether an event shows the reader something.
+/// True if an event shows the reader something.
 pub(crate) fn is_shown(event: &ResponseEvent) -> bool {
     matches!(event, ResponseEvent::TextDelta(_) | ResponseEvent::ThoughtDelta(_) | ResponseEvent::Part(_))
 }
 
-/// Whether an answer ends for a reason that explains why there is nothing in it.
+/// True if an answer ends for a reason that explains why there is nothing in it.
 fn stopped_early(event: &ResponseEvent) -> bool {
     matches!(event, ResponseEvent::Finished(reason) if !matches!(reason, FinishReason::Stop | FinishReason::ToolCalls))
 }

@@ -30,7 +30,7 @@ use crate::watch::{Watch, stalled};
 
 /// The most of an error's body that is read.
 const LONGEST_ERROR: usize = 64 << 10;
-/// How long an error's body is waited for.
+/// The time to wait for an error's body.
 const ERROR_TIME: Duration = Duration::from_secs(10);
 
 /// The models of one provider. A request names the one it wants.
@@ -343,7 +343,7 @@ async fn read_some(mut body: Incoming) -> Vec<u8> {
     bytes
 }
 
-/// How far a request came that failed before it was answered.
+/// The progress of a request that failed before a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     /// There was no connection to send it on.
@@ -377,7 +377,7 @@ struct Call<'a> {
     model: &'a HttpModel,
     state: State,
     ready: VecDeque<ResponseEvent>,
-    /// Whether something was handed on that the call cannot take back.
+    /// True if something was handed on that the call cannot take back.
     has_shown: bool,
     retries: RetryBudget,
     started: Instant,

@@ -1,4 +1,4 @@
-//! What a provider's refusal means, and what can be done about it.
+//! Classification of a provider's errors by what can be done about them.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::settings::{Key, ProviderSettings};
 /// The longest message of a provider's that is shown.
 const LONGEST_REASON: usize = 300;
 
-/// Whom a call went to, for the messages about it.
+/// The provider and model of a call, for error messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Callee<'a> {
     pub(crate) provider: &'a ProviderSettings,
@@ -80,7 +80,7 @@ pub(crate) fn page_reason(page: &str, status: u16, key: &Key) -> String {
     }
 }
 
-/// What a provider says went wrong, whichever format it says it in.
+/// A provider's error report, in any of the formats.
 #[derive(Debug, Default)]
 struct Told {
     message: String,
@@ -222,7 +222,7 @@ impl Told {
             || (!model.is_empty() && self.message.contains(model))
     }
 
-    /// What the provider said, fit to be shown.
+    /// The provider's message, sanitised for display.
     fn reason(&self, key: &Key, status: u16) -> String {
         let said = shown(&self.message, key);
         if said.is_empty() { format!("status {status}") } else { format!("{said} ({status})") }
@@ -235,7 +235,7 @@ fn unknown_model(callee: Callee<'_>) -> ModelError {
     ModelError::UnknownModel { model: callee.model.to_string(), nearest }
 }
 
-/// What somebody else wrote, fit to be shown: without the key, on one line and not too long.
+/// Foreign text, sanitised for display: without the key, on one line and not too long.
 fn shown(text: &str, key: &Key) -> String {
     // A key that is cut off would not be recognised.
     one_line(&without_key(text, key))

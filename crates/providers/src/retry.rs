@@ -11,13 +11,13 @@ use longhaul_conversation::{ModelError, Timestamp};
 /// Limits of the attempts to reach a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetrySettings {
-    /// How often to call at most.
+    /// The maximum number of attempts.
     pub attempts: u32,
     /// The longest first wait; each further one may be twice as long.
     pub base: Duration,
     /// The longest wait, unless the provider asks for more.
     pub longest: Duration,
-    /// How long all attempts may take together.
+    /// The longest time for all attempts together.
     pub budget: Duration,
 }
 
@@ -31,9 +31,9 @@ pub struct Surroundings {
 /// A call has failed and will be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<'a> {
-    /// Why it failed.
+    /// The error.
     pub error: &'a ModelError,
-    /// How long until the next attempt.
+    /// The time until the next attempt.
     pub wait: Duration,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Failure {
     pub(crate) again: Again,
 }
 
-/// Whether a call that failed is worth another attempt.
+/// The kind of retry that a failed call is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
     Never,
@@ -147,7 +147,7 @@ impl RetryBudget {
         Self { settings, failures: 0, final_failures: 0 }
     }
 
-    /// How long to wait before the next attempt, `elapsed` after the first one began; `None` to give up.
+    /// The wait before the next attempt, `elapsed` after the first one began; `None` to give up.
     ///
     /// The wait is random between nothing and a bound that doubles, so that many clients do not come back at once; a
     /// wait that the provider asks for is kept, with a little more.
@@ -173,7 +173,7 @@ impl RetryBudget {
     }
 }
 
-/// How long a provider asks to wait in its headers: in milliseconds, in seconds, or until a date.
+/// The wait that a provider asks for in its headers: in milliseconds, in seconds, or until a date.
 pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(millis) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {

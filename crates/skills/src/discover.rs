@@ -73,7 +73,7 @@ pub const BUILTIN: [&str; 1] = [include_str!("builtin/skill-creator.md")];
 /// A folder of skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillFolder {
-    /// Whose skills they are.
+    /// The owner of the skills.
     pub tier: SkillTier,
     /// The folder, which need not exist.
     pub path: PathBuf,
@@ -90,7 +90,7 @@ pub struct SkillPlaces {
     pub is_trusted: bool,
 }
 
-/// Which skills are wanted.
+/// The skills to look for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillSettings {
     /// True if there are skills at all.

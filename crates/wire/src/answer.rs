@@ -1,4 +1,4 @@
-//! What is said of an answer while it arrives: its size, how far it has come, and why it cannot be read on.
+//! The state of a response while it arrives: its size, its progress and its faults.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ impl AnswerSize {
     }
 }
 
-/// How far an answer has come.
+/// The progress of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// There may be more.
@@ -36,7 +36,7 @@ pub enum Progress {
     Done,
 }
 
-/// Why an answer cannot be read on.
+/// A fault that ends the reading of a response.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StreamFault {
     /// The provider sent an error in place of the rest.

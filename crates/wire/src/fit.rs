@@ -135,7 +135,7 @@ pub fn lose_misplaced(part: &Part, losses: &mut Losses) {
     losses.add(kind, what);
 }
 
-/// Whether a provider can fetch the file itself.
+/// True if a provider can fetch the file itself.
 pub(crate) fn is_on_the_web(file: &FileReference) -> bool {
     ["https://", "http://"].iter().any(|scheme| file.uri.starts_with(scheme))
 }

@@ -1,4 +1,4 @@
-//! What a target has no place for.
+//! Losses: content that a target has no place for.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ pub struct Loss {
     pub message: Option<MessageId>,
     /// That message's mark.
     pub ordinal: Option<Ordinal>,
-    /// What kind of thing it is.
+    /// The kind.
     pub kind: LossKind,
-    /// Which one it is, in a few words.
+    /// Details, in a few words.
     pub detail: String,
 }
 
-/// What can be lost in writing.
+/// The kinds of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LossKind {
     /// A thought's signature of another vendor's; its text was written.
     Signature,
     /// A whole thought, which the target takes only with its own signature.
     Thought,
-    /// Which reasoning item a thought is, or a call goes with.
+    /// The id of the reasoning item that a thought is or a call goes with.
     ReasoningItem,
     /// An item of another vendor's that we carry without understanding it.
     Opaque,
@@ -48,7 +48,7 @@ pub enum LossKind {
     Order,
     /// A part that the target does not take from this side.
     Misplaced,
-    /// Who really produced a part; its content was written.
+    /// The author of a part; its content was written.
     Origin,
     /// That a text was a thought, which the target takes only with its own signature; it was written as text.
     ThoughtAsText,
@@ -92,7 +92,7 @@ impl LossKind {
         }
     }
 
-    /// What was lost, in words for people.
+    /// The kind in words for people.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Signature => "signature from another vendor",

@@ -11,7 +11,7 @@ pub fn text_of(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     }
 }
 
-/// Why a line is no JSON, in words.
+/// The reason why a line is no JSON, in words.
 pub fn explain(error: &serde_json::Error, closed: bool) -> String {
     let text = error.to_string();
     if text.starts_with("recursion limit") {

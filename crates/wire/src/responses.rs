@@ -14,7 +14,7 @@ use crate::json::{Json, Object};
 use crate::origins::close_references;
 use crate::shared::{body_of_url, from_tool, keep_rest, read_arguments, text_parts};
 
-/// Whether this can only be an item of Responses: its type says so, or the blocks of its content.
+/// True if this can only be an item of Responses: its type says so, or the blocks of its content.
 pub fn is_item(item: &Object<'_>) -> bool {
     match item.str("type") {
         Some("message") | None => {
@@ -375,7 +375,7 @@ const ENDINGS: &[(&str, ToolStatus)] = &[
     ("patch rejected by user", ToolStatus::Cancelled),
 ];
 
-/// How a tool call went, where the head of a plain answer tells.
+/// The outcome of a tool call, where the head of a plain answer tells.
 fn status_in_text(text: &str) -> ToolStatus {
     if let Some((_, status)) = ENDINGS.iter().find(|(start, _)| text.starts_with(start)) {
         return *status;

@@ -1,4 +1,4 @@
-//! What the readers of several wire formats share.
+//! Code shared by the readers of several wire formats.
 
 use longhaul_conversation::{Body, FileReference, Media, MediaData, Origin, Part, Role};
 use serde_json::{Map, Value};

@@ -19,7 +19,7 @@ use crate::out::Out;
 
 /// The model's name in notices that the program wrote in its place.
 pub(crate) const SYNTHETIC: &str = "<synthetic>";
-/// How the text of a skill starts.
+/// The beginning of a skill's text.
 pub(crate) const SKILL_START: &str = "Base directory for this skill:";
 
 pub(super) const KNOWN: Known = Known {
@@ -49,7 +49,7 @@ fn is_record(record: &Object<'_>) -> bool {
 
 #[derive(Default)]
 struct Claude {
-    /// Whether the whole file is a sub-agent's own session; its first message tells.
+    /// True if the whole file is a sub-agent's own session; its first message tells.
     is_side: Option<bool>,
     /// The ids of the model's messages, and after how many compactions each was begun.
     model_ids: HashMap<MessageId, usize>,
@@ -59,7 +59,7 @@ struct Claude {
     open_calls: HashSet<CallId>,
     /// Messages that must not come between a call and its result.
     waiting: Vec<Message>,
-    /// Whether the last user line only echoed a command; what the program adds behind it is the command's text.
+    /// True if the last user line only echoed a command; what the program adds behind it is the command's text.
     after_command: bool,
 }
 
@@ -215,7 +215,7 @@ impl Claude {
         }
     }
 
-    /// What the program told the model beside the conversation.
+    /// Text that the program added for the model beside the conversation.
     fn attachment(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
         let Some(mut attachment) = record.take_object("attachment") else {
             return out.skip("attachment");

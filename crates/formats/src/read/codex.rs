@@ -27,7 +27,7 @@ pub(super) const KNOWN: Known = Known {
     unread: &[],
 };
 
-/// What Codex alone puts into user messages.
+/// Text that Codex alone puts into user messages.
 const ORIGINS: OriginRules = OriginRules {
     tags: &[
         ("hook_prompt", Origin::Hook),
@@ -75,7 +75,7 @@ struct Codex {
     said: HashMap<Fingerprint, Vec<(MessageId, Option<Timestamp>)>>,
     /// The user's instructions as the header has them.
     instructions: Option<String>,
-    /// Whether a message brought such instructions into the conversation itself.
+    /// True if a message brought such instructions into the conversation itself.
     has_memory: bool,
 }
 
@@ -306,7 +306,7 @@ fn user_text(text: String) -> Vec<Part> {
     parts
 }
 
-/// Where the user's own words start in a text that an editor has put together.
+/// The start of the user's own words in a text that an editor has put together.
 fn request_start(text: &str) -> Option<usize> {
     let line = if text.starts_with(REQUEST_LINE) { 0 } else { text.find(&format!("\n{REQUEST_LINE}"))? + 1 };
     let behind = &text[line + REQUEST_LINE.len()..];

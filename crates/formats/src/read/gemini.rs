@@ -89,7 +89,7 @@ fn is_message(record: &Object<'_>) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gemini {
     ids: CallIds,
-    /// Which message holds the response to each call.
+    /// The message that holds the response to each call.
     answered: HashMap<CallId, MessageId>,
     /// Which message made each call last.
     owners: HashMap<CallId, MessageId>,
@@ -476,7 +476,7 @@ impl Gemini {
         responses.extend(as_response(read, &id, &name, status));
     }
 
-    /// Whether `message` may answer `call`: no other message has.
+    /// True if `message` may answer `call`: no other message has.
     fn answers(&mut self, call: &CallId, message: &MessageId) -> bool {
         self.answered.entry(call.clone()).or_insert_with(|| message.clone()) == message
     }

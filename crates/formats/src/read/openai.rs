@@ -27,7 +27,7 @@ fn is_message(message: &Object<'_>) -> bool {
 #[derive(Default)]
 struct Chat {
     decoder: ChatDecoder,
-    /// Whether something showed that this is OpenAI's format and not just plain messages.
+    /// True if something showed that this is OpenAI's format and not just plain messages.
     is_certain: bool,
 }
 

@@ -84,7 +84,7 @@ struct OpenHands {
     calls: HashMap<u64, CallId>,
     /// Answers of the model whose text was already read; one answer may make several calls.
     responses: HashSet<String>,
-    /// Whether a whole conversation was read from a record of its own.
+    /// True if a whole conversation was read from a record of its own.
     is_complete: bool,
 }
 
@@ -367,7 +367,7 @@ fn read_head(record: &Object<'_>, out: &mut Out<'_>) {
     out.note(None, config.and_then(|config| config.get("model")?.as_str()), None);
 }
 
-/// What a user said. Benchmarks wrap the task into a template, and some answer the agent's questions themselves.
+/// Reads a user's text. Benchmarks wrap the task into a template, and some answer the agent's questions themselves.
 fn user_text(text: String) -> Vec<Part> {
     if FAKE_USER.iter().any(|start| text.starts_with(start)) {
         vec![Part::text(Origin::Hook, text)]

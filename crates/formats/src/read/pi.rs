@@ -204,7 +204,7 @@ fn read_answer(mut message: Object<'_>, record: &Object<'_>, out: &mut Out<'_>) 
     read
 }
 
-/// Whose signatures the messages of an API carry; other APIs sign nothing.
+/// The vendor whose signatures the messages of an API carry; other APIs sign nothing.
 fn vendor_of(api: &str) -> Option<Vendor> {
     match api {
         _ if api.starts_with("anthropic") || api.starts_with("bedrock") => Some(Vendor::Anthropic),
@@ -230,7 +230,7 @@ fn read_result(message: &mut Object<'_>, out: &mut Out<'_>) -> ToolResult {
     ToolResult { call, name: message.take_string("toolName"), status, output, nested }
 }
 
-/// Who a message's content comes from.
+/// The origin of a message's content.
 #[derive(Clone, Copy)]
 enum Side {
     User,

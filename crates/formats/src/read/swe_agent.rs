@@ -33,7 +33,7 @@ fn is_trajectory(document: &Object<'_>) -> bool {
 
 #[derive(Default)]
 struct SweAgent {
-    /// Whose history this is; others that appear in it are sub-agents.
+    /// The agent whose history this is; others that appear in it are sub-agents.
     agent: Option<String>,
     has_task: bool,
     commands: usize,

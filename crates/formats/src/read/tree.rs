@@ -26,7 +26,7 @@ struct Node {
     holds: Holds,
 }
 
-/// What a record adds to the conversation.
+/// The messages that a record adds to the conversation.
 pub(super) enum Holds {
     Nothing,
     Message(Message),
@@ -37,7 +37,7 @@ pub(super) enum Holds {
     },
 }
 
-/// What a record says it follows.
+/// The parent that a record names.
 pub(super) enum Follows<'a> {
     /// Nothing is said: the record before it.
     Newest,

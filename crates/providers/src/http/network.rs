@@ -20,7 +20,7 @@ use super::proxy::{Proxies, Proxy};
 use super::tls::Tls;
 use super::trust::Certificates;
 
-/// How long a connection that nobody uses is kept.
+/// The time an idle connection is kept.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// Makes HTTP calls and keeps their connections. Cheap to clone; clones share the connections.
@@ -30,14 +30,14 @@ pub struct HttpClient {
     pub(crate) proxies: Proxies,
 }
 
-/// How to reach the network.
+/// Network settings.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// The proxies to go through.
     pub proxies: Proxies,
     /// Certificates to trust beside the system's.
     pub certificates: Certificates,
-    /// How long to wait for a connection.
+    /// The connect timeout.
     pub connect_timeout: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Which proxy to go through.
+//! The choice of a proxy.
 
 use std::fmt;
 use std::net::IpAddr;

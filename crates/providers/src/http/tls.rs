@@ -30,7 +30,7 @@ impl Tls {
     }
 }
 
-/// What a failed handshake means.
+/// Classifies a failed handshake.
 fn judge(error: &io::Error) -> DialError {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(reason)) => DialError::lasting(distrust(reason)),

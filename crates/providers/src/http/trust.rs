@@ -1,4 +1,4 @@
-//! Whom to trust: servers that an authority vouches for, and servers whose own certificate the user names.
+//! Trusted servers: those with a certificate of an authority, and those whose own certificate the user names.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use super::dial::DialError;
 #[derive(Clone, Debug, Default)]
 pub struct Certificates(Vec<CertificateDer<'static>>);
 
-/// Why a file says of nobody that they can be trusted.
+/// A certificate file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("certificate file {}: {reason}", .file.display())]
 pub struct CertificatesError {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
@@ -81,7 +81,7 @@ impl Trust {
     }
 }
 
-/// What is wrong with a text in PEM form.
+/// The fault of a PEM text, in words.
 fn in_words(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { .. } => "its END line is missing".into(),
@@ -134,7 +134,7 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// Whether all that is wrong with a certificate is that no authority vouches for it, or that it is itself one.
+/// True if all that is wrong with a certificate is that no authority vouches for it, or that it is itself one.
 fn is_without_voucher(error: &CertificateError) -> bool {
     match error {
         CertificateError::UnknownIssuer => true,
@@ -145,7 +145,7 @@ fn is_without_voucher(error: &CertificateError) -> bool {
     }
 }
 
-/// Why a server is not trusted, in words.
+/// The reason why a server is not trusted, in words.
 pub(super) fn distrust(error: &CertificateError) -> String {
     match error {
         error if is_without_voucher(error) => "its certificate is signed by an unknown authority".into(),

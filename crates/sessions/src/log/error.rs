@@ -1,4 +1,4 @@
-//! Why a log could not be opened or written, divided by what a caller can do.
+//! Errors of opening and writing a log, divided by what a caller can do.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use longhaul_conversation::MessageId;
 use longhaul_formats::Format;
 use longhaul_workspace::{Holder, WorkspaceError};
 
-/// Why a log could not be opened or written.
+/// An error of opening or writing a log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// Another process writes this session. The caller can offer a fork.
@@ -15,7 +15,7 @@ pub enum LogError {
     InUse {
         /// The log.
         path: PathBuf,
-        /// Who writes it, as far as known.
+        /// The writing process, if known.
         holder: Option<Holder>,
     },
     /// There is a log of that name already. The caller chooses another id.
@@ -65,11 +65,11 @@ pub enum LogError {
     /// The system refused to read or write. What was to be recorded is kept and written with the next record.
     #[error("could not {act} {}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         act: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },

@@ -11,7 +11,7 @@ use longhaul_workspace::{
 
 use super::LogError;
 
-/// What others are told who want the lock.
+/// The purpose of the lock, shown to others who want it.
 const PURPOSE: &str = "writing the session";
 
 /// So many bytes at the end of a file are compared before more is written behind them.
@@ -27,7 +27,7 @@ pub enum Durability {
     Synced,
 }
 
-/// How a log's file stopped being the one that was written.
+/// Damage to a log's file by another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damage {
     /// Nothing is at its path any more.
@@ -151,7 +151,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// What happened to the file since it was last written; nothing where all of it is still there, perhaps with what
+    /// The damage to the file since it was last written; none where all of it is still there, perhaps with what
     /// another program wrote behind it.
     pub(super) fn examine(&mut self) -> Result<Option<Damage>, LogError> {
         match fs::metadata(&self.path) {
@@ -238,7 +238,7 @@ impl LogFile {
         Ok(length + 1)
     }
 
-    /// Whether the file that is held has all that was written, in its place.
+    /// True if the file that is held has all that was written, in its place.
     fn is_whole(&mut self) -> Result<bool, LogError> {
         let reading = |cause| failed("read", &self.path, cause);
         if self.file.metadata().map_err(reading)?.len() < self.end {
@@ -351,7 +351,7 @@ impl LogFile {
 pub(super) struct Trial {
     /// The bytes that can still be written, where that is limited.
     pub(super) room: Option<u64>,
-    /// How often the disk was waited for.
+    /// The number of syncs.
     pub(super) syncs: u32,
 }
 

@@ -15,14 +15,14 @@ use super::metadata::id_in_head;
 use super::names::{SHORT, fault_of_id, is_remnant_of, short_in, short_of, stem_of};
 use super::{Store, StoreError};
 
-/// What deleting a session did.
+/// The result of deleting a session.
 #[derive(Debug, Default)]
 pub struct Deletion {
     /// The sessions that the deleted files held; usually one, or none where the file was broken.
     pub ids: Vec<String>,
     /// Every file and folder that was removed.
     pub removed: Vec<PathBuf>,
-    /// What belongs to the session and could not or must not be removed.
+    /// Items of the session that could not or must not be removed.
     pub problems: Vec<StoreError>,
 }
 
@@ -211,7 +211,7 @@ impl Store {
         deletion.note(chats);
     }
 
-    /// Whether some main session of this id is there.
+    /// True if some main session of this id is there.
     fn has_main_file(&self, id: &str) -> bool {
         let short = short_of(id);
         let may_be = |name: &&String| stem_of(name).is_some_and(|stem| short_in(stem) == short);
@@ -270,7 +270,7 @@ impl Store {
     }
 }
 
-/// What is to be removed; anything else of the same name stays.
+/// The item to remove; anything else of the same name stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
     File,
@@ -290,7 +290,7 @@ fn failed_removal(path: &Path, cause: io::Error) -> StoreError {
     StoreError::Failed { act: "delete", path: path.to_path_buf(), cause }
 }
 
-/// Whether the folder is there. A link or a file in its place is an error.
+/// True if the folder is there. A link or a file in its place is an error.
 pub(super) fn is_real_folder(path: &Path) -> Result<bool, StoreError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(true),
@@ -300,7 +300,7 @@ pub(super) fn is_real_folder(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Whether this is a regular file, and no link.
+/// Checks that this is a regular file, and no link.
 pub(super) fn check_file(path: &Path) -> Result<(), StoreError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => Ok(()),

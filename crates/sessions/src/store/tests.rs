@@ -555,7 +555,7 @@ fn plan(home: &Fixture, limits: RetentionLimits, active: Option<&str>) -> Retent
     plan_retention(&listing, &outputs, &limits, day(NOW), active)
 }
 
-/// What a plan names, each as `reason what`.
+/// The items of a plan, each as `reason item`.
 fn sketch(plan: &RetentionPlan) -> Vec<String> {
     let what = |item: &DoomedItem| match item {
         DoomedItem::Session { id, .. } => id[..1].to_owned(),

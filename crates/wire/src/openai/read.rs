@@ -55,7 +55,7 @@ pub fn read_rest(document: Object<'_>) -> Option<Box<Extra>> {
     Extra::boxed(Vendor::OpenAiChat, fields)
 }
 
-/// Whether the message has something that only OpenAI's format has.
+/// True if the message has something that only OpenAI's format has.
 pub fn has_marks(message: &Object<'_>) -> bool {
     let is_block = |block: &Json<'_>| {
         let kind = block.get("type").and_then(Json::as_str);

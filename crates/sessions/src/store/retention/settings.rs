@@ -7,15 +7,15 @@ const DEFAULT_MIN_RETENTION: &str = "1d";
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
-/// What users write under `general.sessionRetention`. Keys that they leave out have the values of
+/// The configuration under `general.sessionRetention`. Missing keys have the values of
 /// [`RetentionConfig::default`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionConfig {
-    /// Whether old sessions are deleted.
+    /// True if old sessions are deleted.
     pub enabled: bool,
     /// The age from which a session is deleted, such as `30d`.
     pub max_age: Option<String>,
-    /// How many sessions are kept.
+    /// The number of sessions to keep.
     pub max_count: Option<i64>,
     /// The shortest age that may be given as the limit, such as `1d`.
     pub min_retention: Option<String>,
@@ -32,14 +32,14 @@ impl Default for RetentionConfig {
     }
 }
 
-/// Whether sessions are deleted, and which.
+/// The sessions to delete, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Retention {
     /// The user wants none deleted.
     Off,
     /// None is deleted, for the settings make no sense.
     Disabled {
-        /// What is wrong, for the user.
+        /// The warning for the user.
         warning: String,
     },
     /// Those beyond the limits are deleted.
@@ -51,12 +51,12 @@ pub enum Retention {
 pub struct RetentionLimits {
     /// The age from which a session is deleted.
     pub max_age: Option<Duration>,
-    /// How many sessions are kept.
+    /// The number of sessions to keep.
     pub max_count: Option<usize>,
 }
 
 impl RetentionConfig {
-    /// What these settings mean. Where they are wrong, nothing is deleted.
+    /// The effective settings. Where they are invalid, nothing is deleted.
     pub fn check(&self) -> Retention {
         if !self.enabled {
             return Retention::Off;
