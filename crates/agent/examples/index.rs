@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use longhaul_conversation::Timestamp;
 use longhaul_sessions::{SessionRole, Store, session_file_name};
 use longhaul_skills::{ExtractionState, IndexSettings, PastSession, plan_index, render_index};
-use longhaul_workspace::{Environment, Home, Patience, Projects};
+use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
 /// With what is known of the sessions, it is to take less than this.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let environment =
         Environment { longhaul_home: Some(folder.path().join("home")), ..Environment::default() };
     let home = Home::resolve(&environment)?;
-    let project = home.project(&Projects::of(&home).identify(folder.path(), Patience::default())?.id);
+    let project = home.project(&Projects::of(&home).identify(folder.path(), LockTimeout::default())?.id);
     fs::create_dir_all(project.chats())?;
     let mut bytes = 0;
     for number in 0..sessions {

@@ -6,7 +6,7 @@ use longhaul_conversation::TokenCount;
 use longhaul_policy::{
     LoadedPolicies, Policy, PolicyError, Rule, SavedFiles, Situation, default_rules, load_saved, revoke_saved,
 };
-use longhaul_workspace::Patience;
+use longhaul_workspace::LockTimeout;
 
 use crate::models::ModelProfile;
 use crate::prompt::SessionContext;
@@ -100,7 +100,7 @@ impl Permissions {
     /// If none or several are meant, or its file cannot be changed. Then nothing has changed.
     pub fn revoke(&mut self, given: &str) -> Result<Rule, PolicyError> {
         let rule = self.policy.find_saved(given)?.clone();
-        revoke_saved(&rule, Patience::default())?;
+        revoke_saved(&rule, LockTimeout::default())?;
         if let Some(reach) = rule.reach() {
             self.policy = std::mem::take(&mut self.policy).without_saved(reach, &rule.describe());
         }

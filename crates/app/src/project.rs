@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use longhaul_sessions::{ListedSession, Listing, LogError, Store, StoreError};
-use longhaul_workspace::{Home, Note, Patience, ProjectHome, ProjectIdentity, Projects, project_hash};
+use longhaul_workspace::{Home, LockTimeout, Note, ProjectHome, ProjectIdentity, Projects, project_hash};
 
 use crate::environment;
 use crate::failure::hinted;
@@ -30,7 +30,7 @@ impl Project {
     pub fn find_or_begin() -> anyhow::Result<(Self, Vec<String>)> {
         let (home, cwd) = surroundings()?;
         let ProjectIdentity { id, project, notes, .. } =
-            Projects::of(&home).identify(&cwd, Patience::default())?;
+            Projects::of(&home).identify(&cwd, LockTimeout::default())?;
         let notes = notes.iter().map(told).collect();
         Ok((Self { folder: project, home: home.project(&id) }, notes))
     }

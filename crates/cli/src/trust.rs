@@ -6,7 +6,7 @@ use std::path::Path;
 use longhaul_app::environment;
 use longhaul_app::settings::Settings;
 use longhaul_app::trust::{TrustPreview, TrustReview, confirm, decide, review};
-use longhaul_workspace::{Decider, Home, Patience, Trust, TrustLevel, TrustedFolders, WorkspaceFolder};
+use longhaul_workspace::{Decider, Home, LockTimeout, Trust, TrustLevel, TrustedFolders, WorkspaceFolder};
 
 use crate::output::{Color, Page, Screen, print};
 use crate::questions::{TypedAhead, ask, is_yes};
@@ -42,7 +42,7 @@ pub(crate) fn ask_at_start(color: Color) -> anyhow::Result<()> {
                 Some("v" | "never") => TrustLevel::DoNotTrust,
                 _ => return Ok(()),
             };
-            TrustedFolders::at(home.trusted_folders()).set(&folder, level, Patience::default())?;
+            TrustedFolders::at(home.trusted_folders()).set(&folder, level, LockTimeout::default())?;
             if level == TrustLevel::TrustFolder {
                 confirm(&home, &folder, &memory)?;
             }

@@ -314,7 +314,7 @@ fn wrong_usage_is_refused() {
     sandbox.check_refused(
         &["compress", "long.json", "--summariser", "model"],
         1,
-        &["there is no key for gemini", "hint: "],
+        &["no API key for gemini", "hint: "],
     );
     sandbox.check_refused(&["compress", "nowhere"], 1, &["no file or session named nowhere"]);
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::time::SystemTime;
 
-use longhaul_workspace::{Environment, Home, Lock, Patience, Projects};
+use longhaul_workspace::{Environment, Home, Lock, LockTimeout, Projects};
 use sandbox::{Sandbox, check_has, keys, text};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ impl Ward {
     fn identified(self) -> Self {
         let environment = Environment { longhaul_home: Some(self.home.clone()), ..Environment::default() };
         let home = Home::resolve(&environment).expect("absolute");
-        Projects::of(&home).identify(&self.sandbox.path(""), Patience::default()).expect("identified");
+        Projects::of(&home).identify(&self.sandbox.path(""), LockTimeout::default()).expect("identified");
         self
     }
 
@@ -266,9 +266,10 @@ fn keys_that_are_not_honoured_are_listed() {
 #[test]
 fn a_lock_that_is_held_is_told_with_its_holder() {
     let ward = Ward::new().with("projects.json", "{\"projects\": {}}").with("tmp/app/chats/s.jsonl", "");
-    let session = Lock::beside(&ward.home.join("tmp/app/chats/s.jsonl"), "writing a session", Patience::None);
+    let session =
+        Lock::beside(&ward.home.join("tmp/app/chats/s.jsonl"), "writing a session", LockTimeout::Immediate);
     let _session = session.expect("locked");
-    let holder = format!("process {} holds it (writing a session)", std::process::id());
+    let holder = format!("held by process {} (writing a session)", std::process::id());
     #[cfg(unix)]
     check_found(&ward.found("locks", &[], 0), &["note ", "chats/s.jsonl: ", &holder]);
     #[cfg(not(unix))]
@@ -297,7 +298,7 @@ fn a_home_that_cannot_be_one_is_a_problem() {
     let ward = Ward::new();
     check_found(
         &ward.found("home", &[("LONGHAUL_HOME", "relative")], 1),
-        &["problem LONGHAUL_HOME is relative"],
+        &["problem LONGHAUL_HOME is not an absolute path: relative"],
     );
     fs::write(&ward.home, "a file").expect("written");
     check_found(&ward.found("home", &[], 1), &["problem ", "not a folder"]);

@@ -178,8 +178,8 @@ fn what_is_no_session_is_refused() {
         (b"{\"name\":\"x\",\"version\":\"1\"}", &["the keys name, version", "supported formats: "]),
         (b"[1,2]", &["a JSON array whose first item is a number"]),
         (b"null", &["null in JSON"]),
-        (b"# A readme\n\nwith text", &["text that starts \"# A readme\""]),
-        (b"{\"contents\": [{\"role\": \"user\"", &["broken", "EOF while parsing"]),
+        (b"# A readme\n\nwith text", &["text starting with \"# A readme\""]),
+        (b"{\"contents\": [{\"role\": \"user\"", &["malformed", "EOF while parsing"]),
     ] {
         check_failure(&feed(&["inspect", "-"], input), words);
         check_failure(&feed(&["inspect", "--json", "-"], input), words);
@@ -269,7 +269,8 @@ fn nothing_in_a_session_touches_the_terminal() {
         check_harmless(stdout(&output).as_bytes());
         check_harmless(&output.stderr);
         let text = stdout(&output);
-        for shown in ["␛[31m", "␇", "<U+202E>", "<U+009B>", "2 turns", "2 tool calls", "line 3: the id ␛"]
+        for shown in
+            ["␛[31m", "␇", "<U+202E>", "<U+009B>", "2 turns", "2 tool calls", "line 3: duplicate id ␛"]
         {
             assert!(text.contains(shown), "no {shown:?} in:\n{text}");
         }
@@ -296,7 +297,7 @@ fn nothing_in_an_error_touches_the_terminal() {
     let empty = run(&[Path::new("inspect"), &named.join(format!("{HOSTILE}.json"))]);
     check_failure(&empty, &["could not read", "empty"]);
     let text = feed(&["inspect", "-"], HOSTILE.as_bytes());
-    check_failure(&text, &["text that starts"]);
+    check_failure(&text, &["text starting with"]);
     let keys = feed(&["inspect", "-"], serde_json::json!({HOSTILE: 1}).to_string().as_bytes());
     check_failure(&keys, &["the keys ␛"]);
     let usage = run(&[Path::new("inspect"), &named, &named]);

@@ -104,7 +104,7 @@ fn an_interrupted_session_is_repaired() {
         let mark = fault["message"].as_str().expect("a mark");
         assert!(said.lines().any(|line| line.starts_with(&format!("{mark}: "))), "{mark} is not in {said}");
     }
-    assert!(said.contains("answered with a marked \"no result\""), "{said}");
+    assert!(said.contains("filled in with a \"no result\" marker"), "{said}");
     assert!(!said.contains("cannot hold"), "{said}");
     let summary = said.lines().last().expect("a summary");
     assert!(summary.starts_with(&format!("{} repair", faults.len())), "{summary}");
@@ -211,7 +211,7 @@ fn what_a_format_cannot_hold_is_told_aside() {
     let output = sandbox.run(&["sessions", "export", "in.jsonl", "--format", "gemini", "-o", "out.json"]);
     let said = text(&output.stderr);
     assert!(
-        said.contains("this format cannot hold:") && said.contains("× signature of another vendor: m"),
+        said.contains("this format cannot hold:") && said.contains("× signature from another vendor: m"),
         "{said}"
     );
     assert!(text(&output.stdout).contains("out.json as Gemini contents"));
@@ -258,8 +258,8 @@ fn wrong_input_and_usage_are_told() {
     for (file, reason) in [
         ("missing", "no file or session named missing"),
         ("empty", "the input is empty"),
-        ("broken", "broken"),
-        ("other", "no session format that Longhaul knows"),
+        ("broken", "malformed"),
+        ("other", "unknown session format"),
     ] {
         sandbox.check_refused(&["sessions", "repair", file, "-o", "out"], 1, &["error: ", reason]);
         sandbox.check_refused(

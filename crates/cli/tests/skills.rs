@@ -44,12 +44,9 @@ fn skills_are_listed_with_what_is_wrong() {
     let sandbox = sandbox();
     assert_eq!(listed(&sandbox), ["tides user", "waves extension", "Winds workspace_shared"]);
     let told = sandbox.done(&["skills"]);
-    check_has(&told, &["tides  one of the user's skills\n  Reads tide tables.\n", "1 invalid skill"]);
+    check_has(&told, &["tides  a user skill\n  Reads tide tables.\n", "1 invalid skill"]);
     let all = sandbox.done(&["skills", "list", "--all"]);
-    check_has(
-        &all,
-        &["broken/SKILL.md: it has no front matter", "winds: ", "by one of the workspace's shared skills"],
-    );
+    check_has(&all, &["broken/SKILL.md: no front matter", "winds: ", "by a shared workspace skill"]);
 }
 
 #[test]
@@ -89,7 +86,7 @@ fn a_skill_is_shown_as_a_model_reads_it() {
         (&json["name"], &json["resources"]),
         (&json!("tides"), &json!(["references/", "references/table.txt"]))
     );
-    sandbox.check_refused(&["skills", "show", "nobody"], 1, &["there is no skill \"nobody\"", "hint: "]);
+    sandbox.check_refused(&["skills", "show", "nobody"], 1, &["unknown skill \"nobody\"", "hint: "]);
 }
 
 #[test]
@@ -108,7 +105,7 @@ fn skills_are_switched_off_and_on() {
     let json = sandbox.json(&["skills", "enable", "WAVES", "--json"]);
     assert_eq!((&json["name"], &json["enabled"]), (&json!("waves"), &json!(true)));
     assert_eq!(listed(&sandbox), ["tides user", "waves extension", "Winds workspace_shared"]);
-    sandbox.check_refused(&["skills", "disable", "nobody"], 1, &["there is no skill"]);
+    sandbox.check_refused(&["skills", "disable", "nobody"], 1, &["unknown skill"]);
 }
 
 #[test]
@@ -123,11 +120,7 @@ fn a_skill_is_installed_linked_and_removed() {
 
     check_has(&sandbox.done(&["skills", "install", "new", "--yes"]), &["Installed 1 skill.\n"]);
     assert_eq!(sandbox.read("home/skills/currents/scripts/run.sh"), "echo\n");
-    sandbox.check_refused(
-        &["skills", "install", "new", "--yes"],
-        1,
-        &["there is already a skill \"currents\""],
-    );
+    sandbox.check_refused(&["skills", "install", "new", "--yes"], 1, &["skill \"currents\" already exists"]);
     let json = sandbox.json(&["skills", "install", "new", "--scope", "workspace", "--yes", "--json"]);
     assert_eq!((&json["installed"], &json["scope"]), (&json!(true), &json!("workspace")));
     assert!(listed(&sandbox).contains(&"currents workspace".to_string()));
@@ -135,7 +128,7 @@ fn a_skill_is_installed_linked_and_removed() {
     sandbox.done(&["skills", "uninstall", "currents"]);
     assert!(listed(&sandbox).contains(&"currents user".to_string()));
     sandbox.done(&["skills", "uninstall", "currents", "--json"]);
-    sandbox.check_refused(&["skills", "uninstall", "currents"], 1, &["there is no skill"]);
+    sandbox.check_refused(&["skills", "uninstall", "currents"], 1, &["unknown skill"]);
     sandbox.check_refused(&["skills", "uninstall", "waves"], 1, &["part of an extension", "to disable it"]);
 
     check_has(&sandbox.done(&["skills", "link", "new"]), &["currents: "]);
@@ -151,18 +144,22 @@ fn what_must_not_be_installed_is_refused() {
     sandbox.check_refused(
         &["skills", "install", "x.zip", "--yes"],
         1,
-        &["it is an archive", "unpack it first"],
+        &["archives cannot be installed", "unpack it first"],
     );
     sandbox.check_refused(
         &["skills", "install", "bad", "--yes"],
         1,
-        &["is no skill", "its first line is not ---"],
+        &["is not a valid skill", "the first line is not ---"],
     );
     sandbox.check_refused(&["skills", "install", "none", "--yes"], 1, &["could not find none"]);
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/etc", sandbox.path("good/etc")).unwrap();
-        sandbox.check_refused(&["skills", "install", "good", "--yes"], 1, &["leads out of the skill"]);
+        sandbox.check_refused(
+            &["skills", "install", "good", "--yes"],
+            1,
+            &["link to a file outside the skill"],
+        );
     }
 }
 
@@ -277,11 +274,7 @@ fn a_draft_is_accepted_taken_back_edited_and_dismissed() {
     sandbox.done(&["skills", "inbox", "undo", "--json"]);
     sandbox.done(&["skills", "inbox", "dismiss", NAME]);
     check_has(&sandbox.done(&["skills", "extract", "--all"]), &["No new skills found."]);
-    sandbox.check_refused(
-        &["skills", "inbox", "accept", "../x"],
-        1,
-        &["nothing waits under the name", "hint: "],
-    );
+    sandbox.check_refused(&["skills", "inbox", "accept", "../x"], 1, &["is pending", "hint: "]);
     sandbox.check_refused(&["skills", "inbox", "undo"], 1, &["nothing was accepted"]);
 }
 
@@ -328,7 +321,7 @@ fn a_change_to_a_skill_is_shown_applied_and_taken_back() {
     assert_eq!(sandbox.read("home/skills/tides/SKILL.md"), TIDES.replace("the table", "the new table"));
     // Somebody works on it; then nothing is taken back.
     let sandbox = sandbox.with("home/skills/tides/SKILL.md", TIDES);
-    sandbox.check_refused(&["skills", "inbox", "undo"], 1, &["SKILL.md was changed since"]);
+    sandbox.check_refused(&["skills", "inbox", "undo"], 1, &["SKILL.md has changed since"]);
     let sandbox = with_change(sandbox, "tides", "home/skills/tides");
     assert_eq!(sandbox.done(&["skills", "inbox", "dismiss", "tides"]), "Dismissed tides.\n");
     assert_eq!(sandbox.read("home/skills/tides/SKILL.md"), TIDES);
@@ -339,8 +332,12 @@ fn a_change_that_does_not_fit_or_is_not_trusted_goes_on_waiting() {
     let sandbox = with_change(learned(), "winds", ".gemini/skills/winds").with("home/settings.json", "{}");
     let sandbox = with_change(sandbox, "tides", "home/skills/tides")
         .with("home/skills/tides/SKILL.md", &skill("tides").replace("Open", "Close"));
-    sandbox.check_refused(&["skills", "inbox", "accept", "winds"], 1, &["a workspace that is not trusted"]);
-    sandbox.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["does not fit what", "dismiss NAME"]);
+    sandbox.check_refused(&["skills", "inbox", "accept", "winds"], 1, &["an untrusted workspace"]);
+    sandbox.check_refused(
+        &["skills", "inbox", "accept", "tides"],
+        1,
+        &["does not match the current contents", "dismiss NAME"],
+    );
     check_has(
         &sandbox.done(&["skills", "inbox", "show", "tides"]),
         &["+Open the new table.", "Cannot be accepted: "],
@@ -358,17 +355,12 @@ fn a_new_skill_is_compared_with_the_one_of_its_name() {
     let told = sandbox.done(&["skills", "inbox", "show", "tides"]);
     check_has(
         &told,
-        &[
-            "Files:\n",
-            "scripts/run.sh, 5 bytes",
-            "(one of the user's skills). Compared with it:",
-            "+Unfold the table.",
-        ],
+        &["Files:\n", "scripts/run.sh, 5 bytes", "(a user skill). Compared with it:", "+Unfold the table."],
     );
     let json = sandbox.json(&["skills", "inbox", "show", "tides", "--json"]);
     assert_eq!(json["files"].as_array().map(Vec::len), Some(2));
     assert!(json["diff"].as_str().is_some_and(|diff| diff.contains("-Open the table.")), "{json}");
-    sandbox.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["there is already a skill"]);
+    sandbox.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["already exists at"]);
     // Elsewhere there is room for it.
     sandbox.done(&["skills", "inbox", "accept", "tides", "--scope", "project"]);
     check_has(&sandbox.read(".gemini/skills/tides/scripts/run.sh"), &["echo"]);
@@ -489,7 +481,7 @@ fn what_a_user_says_twice_is_proposed_to_memory() {
     assert_eq!(sandbox.read(&held), before.replace("pnpm", "yarn"));
     // Somebody works on it; then nothing is taken back.
     let sandbox = sandbox.with(&held, &before);
-    sandbox.check_refused(&["memory", "inbox", "undo"], 1, &["MEMORY.md was changed since", "hint: "]);
+    sandbox.check_refused(&["memory", "inbox", "undo"], 1, &["MEMORY.md has changed since", "hint: "]);
     assert_eq!(sandbox.read(&held), before);
     // It is known now.
     let again = sandbox.json(&["skills", "extract", "one.json", "two.json", "--json"]);
@@ -506,7 +498,7 @@ fn a_patch_cannot_write_elsewhere() {
     let sandbox = sandbox.with(&format!("{project}/memory/.inbox/private/evil.patch"), &patch);
     let output = sandbox.run(&["memory", "inbox", "accept", "private"]);
     assert_eq!(output.status.code(), Some(1));
-    check_has(&text(&output.stderr), &["it may not write to", "hint: "]);
+    check_has(&text(&output.stderr), &["it must not write to", "hint: "]);
     assert!(!sandbox.path("GEMINI.md").exists());
     assert_eq!(sandbox.done(&["memory", "inbox", "dismiss", "private"]), "Dismissed 1 patch.\n");
 }

@@ -53,7 +53,7 @@ fn a_session_is_imported_listed_shown_and_deleted() {
     sandbox.check_refused(&["sessions", "delete", &id], 1, &["not confirmed", "--yes"]);
     assert!(sandbox.done(&["sessions", "delete", &id, "--yes"]).contains(&id));
     assert_eq!(sandbox.json(&["sessions", "list", "--json"])["sessions"].as_array().map(Vec::len), Some(1));
-    sandbox.check_refused(&["sessions", "delete", "7"], 1, &["no session is called \"7\""]);
+    sandbox.check_refused(&["sessions", "delete", "7"], 1, &["unknown session \"7\""]);
     assert!(sandbox.done(&["sessions", "delete", "latest", "--yes"]).contains("Deleted"));
     assert!(sandbox.done(&["sessions", "list"]).contains("No sessions yet"));
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use longhaul_conversation::TokenCount;
+use longhaul_conversation::{TokenCount, Trigger};
 
 use crate::adopt::SummaryNotes;
 use crate::analysis::Analysis;
+use crate::budget::Budget;
 use crate::draft::{Draft, DraftRefusal, Written};
 use crate::gain::{is_too_little, why_not_applied};
 use crate::input::Input;
@@ -59,7 +60,7 @@ fn apply_truncation(input: &Input<'_>, plan: &Plan, unsaved: &BTreeSet<String>) 
     if after >= plan.before {
         return Outcome::unchanged(input, attempt.plan, Status::Noop, reason.clone());
     }
-    let reason = format!("{reason}; with shorter tool outputs {after} tokens are left");
+    let reason = format!("Shortened tool outputs only: {} → {after} tokens", plan.before);
     Outcome::changed(input, attempt, Status::ContentTruncated, reason, unsaved)
 }
 
@@ -158,8 +159,25 @@ fn compacted(input: &Input<'_>, attempt: Attempt, unsaved: &BTreeSet<String>) ->
         Rung::LastResort(_) => Status::LastResort,
         _ => Status::Compressed,
     };
-    let reason = format!("{}; {} are left", attempt.plan.reason, attempt.after);
+    let reason = describe(input, &attempt);
     Outcome::changed(input, attempt, status, reason, unsaved)
+}
+
+/// A finished compaction in words: its occasion and both sizes.
+fn describe(input: &Input<'_>, attempt: &Attempt) -> String {
+    let Budget { window, threshold, .. } = input.options.budget;
+    let (before, after) = (attempt.plan.before, attempt.after);
+    let occasion = match threshold.tokens(window) {
+        _ if input.options.trigger == Trigger::Forced => " on request".to_string(),
+        _ if before > window => format!(" to fit the window of {window}"),
+        Some(limit) => format!(" at the threshold of {limit}"),
+        None => String::new(),
+    };
+    let rest = match attempt.plan.rung {
+        Rung::LastResort(_) => "; an ordinary compaction would not fit",
+        _ => "",
+    };
+    format!("Compacted{occasion}: {before} → {after} tokens{rest}")
 }
 
 fn figures(input: &Input<'_>, written: &Written) -> DraftFigures {

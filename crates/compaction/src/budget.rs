@@ -31,7 +31,10 @@ pub struct InvalidThreshold {
 impl fmt::Display for InvalidThreshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { given } = self;
-        write!(f, "{given:?} is no threshold; give a share (0.5 or 50%), a number of tokens (200k) or off")
+        write!(
+            f,
+            "invalid threshold {given:?}: expected a share (0.5 or 50%), a number of tokens (200k) or off"
+        )
     }
 }
 
@@ -281,7 +284,7 @@ impl FloorPart {
             Self::System => "system instruction",
             Self::Tools => "tool declarations",
             Self::Memory => "memory files",
-            Self::Rules => "standing instructions",
+            Self::Rules => "rules",
             Self::NewestUserMessage => "newest user message",
             Self::LastGroup => "last message or tool call with its result",
         }
@@ -293,8 +296,8 @@ impl FloorPart {
             Self::System => "shorten the system instruction, or use a model with a larger window",
             Self::Tools => "declare fewer tools, or use a model with a larger window",
             Self::Memory => "shorten the memory files, or use a model with a larger window",
-            Self::Rules => "remove instructions that no longer hold, or use a model with a larger window",
-            Self::NewestUserMessage => "put the long text into a file and name the file in the message",
+            Self::Rules => "remove rules that no longer apply, or use a model with a larger window",
+            Self::NewestUserMessage => "put the long text in a file and mention that file instead",
             Self::LastGroup => "ask for less output at once, or use a model with a larger window",
         }
     }
@@ -311,7 +314,7 @@ impl fmt::Display for DoesNotFit {
         let Self { part, size, floor, window } = self;
         write!(
             f,
-            "{floor} tokens cannot be given up and the window holds {window}; the largest part is the {part} with {size}"
+            "at least {floor} tokens are needed, but the window holds {window}; largest part: {part} ({size} tokens)"
         )
     }
 }
@@ -467,7 +470,7 @@ mod tests {
         assert_eq!((refused.part, refused.size.0, refused.floor.0), (FloorPart::NewestUserMessage, 50, 110));
         assert_eq!(
             refused.to_string(),
-            "110 tokens cannot be given up and the window holds 109; the largest part is the newest user message with 50"
+            "at least 110 tokens are needed, but the window holds 109; largest part: newest user message (50 tokens)"
         );
     }
 }

@@ -63,8 +63,8 @@ impl CutReason {
         match self {
             Self::UserMessage => "cut before a user message",
             Self::GroupBoundary => "cut between tool calls",
-            Self::LastGroup => "kept the last group only",
-            Self::NothingToCut => "nothing can be cut off",
+            Self::LastGroup => "kept only the last group",
+            Self::NothingToCut => "nothing to cut",
         }
     }
 }

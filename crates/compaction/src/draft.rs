@@ -126,8 +126,8 @@ impl DraftRefusal {
 impl fmt::Display for DraftRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoSnapshot => "the model's answer holds no snapshot",
-            Self::Inflated => "the model's summary makes the request larger",
+            Self::NoSnapshot => "the model's response contains no snapshot",
+            Self::Inflated => "the model's summary would make the request larger",
         })
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn why_not_planned(
     if messages <= target(analysis) + excess {
         let fixed = analysis.fixed.tokens();
         return Some(format!(
-            "nothing to gain: the messages take only {messages} tokens, what stands beside them {fixed}"
+            "nothing to gain: messages take only {messages} tokens, the rest of the request {fixed}"
         ));
     }
     why_too_little(before, bound(analysis, compaction))
@@ -57,7 +57,7 @@ pub(crate) fn why_not_applied(
     let lost = lost_words(analysis, plan, messages);
     if lost > TokenCount::ZERO && is_too_little(before, after + lost) {
         return Some(format!(
-            "nothing to gain: of {before} tokens {lost} are the newest message of the user, which stays"
+            "nothing to gain: {lost} of {before} tokens are the newest user message, which is kept"
         ));
     }
     match analysis.options().trigger {
@@ -69,7 +69,7 @@ pub(crate) fn why_not_applied(
 fn why_too_little(before: TokenCount, after: TokenCount) -> Option<String> {
     let gained = (before - after).share_of(before);
     is_too_little(before, after)
-        .then(|| format!("nothing to gain: a compaction would save {:.0} %", gained * 100.0))
+        .then(|| format!("nothing to gain: compaction would save only {:.0} %", gained * 100.0))
 }
 
 /// Size of the user's newest message, where a plan cuts it off and the snapshot does not say all of it. What came along

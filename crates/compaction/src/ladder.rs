@@ -20,7 +20,7 @@ pub fn plan(input: &Input<'_>) -> Plan {
         Rungs::All | Rungs::WithoutMasks => ladder.choose(),
     };
     let reason = match (&rung, input.options.trigger) {
-        (Rung::Compact(_) | Rung::LastResort(_), Trigger::Forced) => format!("asked for; {reason}"),
+        (Rung::Compact(_) | Rung::LastResort(_), Trigger::Forced) => format!("on request; {reason}"),
         _ => reason,
     };
     Plan { rung, reason, before: ladder.before }
@@ -53,7 +53,7 @@ impl<'a> Ladder<'a> {
         let Budget { window, threshold, .. } = options.budget;
         let before = self.before;
         if self.analysis.messages().len() == self.analysis.environment.len {
-            return (Rung::Noop, "there are no messages".into());
+            return (Rung::Noop, "no messages to compact".into());
         }
         let overflows = before > window;
         let is_forced = options.trigger == Trigger::Forced;
@@ -91,7 +91,7 @@ impl<'a> Ladder<'a> {
         if plan.replacements.is_empty() {
             return (Rung::Wait, why);
         }
-        let reason = format!("{why}, but masking saves {} tokens and is worth a rewrite", plan.saved);
+        let reason = format!("{why}, but masking old tool outputs saves {} tokens", plan.saved);
         (Rung::Mask(plan.replacements), reason)
     }
 
@@ -121,7 +121,7 @@ impl<'a> Ladder<'a> {
         let compaction = match plan_ordinary(&self.analysis) {
             Some(compaction) => compaction,
             None if overflows => return self.choose_last_resort(why),
-            None => return (Rung::Noop, "nothing to gain: nothing can be cut off".into()),
+            None => return (Rung::Noop, "nothing to gain: nothing to cut".into()),
         };
         if overflows && bound(&self.analysis, &compaction) > window {
             return self.choose_last_resort(why);
@@ -135,7 +135,7 @@ impl<'a> Ladder<'a> {
 
     fn choose_last_resort(&self, why: &str) -> (Rung, String) {
         let compaction = plan_least_loss(&self.analysis);
-        (Rung::LastResort(compaction), format!("{why}, nor would an ordinary compaction"))
+        (Rung::LastResort(compaction), format!("{why}, and an ordinary compaction would not fit either"))
     }
 
     /// Shortens outputs where no snapshot may be written; nothing is left out but their middle.
@@ -143,6 +143,6 @@ impl<'a> Ladder<'a> {
         let protected = self.analysis.options().budget.outputs.protected;
         let outputs = self.analysis.shrink_outputs(0, protected);
         let rung = if outputs.is_empty() { Rung::Noop } else { Rung::Truncate(outputs) };
-        (rung, "only tool outputs may be shortened".into())
+        (rung, "only tool outputs can be shortened".into())
     }
 }

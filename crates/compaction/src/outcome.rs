@@ -215,17 +215,15 @@ fn added_tokens(input: &Input<'_>, messages: &[Message], added: usize) -> TokenC
 fn warnings(report: &Report, plan: &Plan, budget: TokenCount) -> Vec<String> {
     let mut warnings = Vec::new();
     if report.rules_exceed_budget {
-        warnings.push(format!(
-            "the standing instructions alone take more than the snapshot's budget of {budget} tokens"
-        ));
+        warnings.push(format!("rules alone exceed the snapshot budget of {budget} tokens"));
     }
     if report.status == Status::LastResort {
-        warnings.push("more was given up than usual, because the request would not have fitted".into());
+        warnings.push("dropped more than usual to make the request fit".into());
     }
     let shortened = plan.compaction().map_or(0, |compaction| compaction.shortenings.len());
     if report.status.is_change() && shortened > 0 {
         let texts = if shortened == 1 { "text" } else { "texts" };
-        warnings.push(format!("the middle of {} long {texts} was moved to files", grouped(shortened)));
+        warnings.push(format!("moved the middle of {} long {texts} to files", grouped(shortened)));
     }
     if report.repairs > 0 {
         let faults = if report.repairs == 1 { "fault" } else { "faults" };

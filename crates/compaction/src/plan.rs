@@ -200,12 +200,12 @@ impl fmt::Display for Plan {
         write!(f, "{}: {}", self.rung.as_str(), self.reason)?;
         match &self.rung {
             Rung::Wait | Rung::Noop => return Ok(()),
-            Rung::DoesNotFit(refusal) => return write!(f, "\nremedy: {}", refusal.part.remedy()),
+            Rung::DoesNotFit(refusal) => return write!(f, "\nhint: {}", refusal.part.remedy()),
             Rung::Mask(_) | Rung::Truncate(_) => {}
             Rung::Compact(compaction) | Rung::LastResort(compaction) => {
                 let Compaction { tail_from, cut, snapshot_budget, tail, .. } = compaction;
                 let first = tail_from + 1;
-                write!(f, "\nkeep from message {first} on ({tail} tokens): {cut}")?;
+                write!(f, "\nkeep messages from {first} on ({tail} tokens): {cut}")?;
                 write!(f, "\nsnapshot of at most {snapshot_budget} tokens")?;
             }
         }

@@ -34,12 +34,12 @@ static TABLE: LazyLock<Vec<Window>> = LazyLock::new(|| {
 
 fn read_line(line: &'static str) -> Window {
     let (name, tokens) =
-        line.split_once(' ').unwrap_or_else(|| panic!("a model and its window, not {line:?}"));
+        line.split_once(' ').unwrap_or_else(|| panic!("expected a model and its window, found {line:?}"));
     let tokens = tokens.trim().replace('_', "").parse();
     Window {
         name: name.trim_end_matches('*'),
         is_beginning: name.ends_with('*'),
-        tokens: TokenCount(tokens.unwrap_or_else(|_| panic!("no number of tokens in {line:?}"))),
+        tokens: TokenCount(tokens.unwrap_or_else(|_| panic!("expected a number of tokens in {line:?}"))),
     }
 }
 

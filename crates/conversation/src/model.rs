@@ -63,7 +63,7 @@ pub enum ModelError {
         retry_after: Option<Duration>,
     },
     /// Pay, wait for another day, or use another model: retrying soon is useless.
-    #[error("{provider} allows no further requests: {reason}")]
+    #[error("{provider} quota exceeded: {reason}")]
     Exhausted {
         /// The provider.
         provider: String,
@@ -74,7 +74,7 @@ pub enum ModelError {
     #[error("the request does not fit in the context window")]
     TooLong,
     /// Provide a key.
-    #[error("there is no key for {provider}")]
+    #[error("no API key for {provider}")]
     NoKey {
         /// The provider.
         provider: String,
@@ -82,7 +82,7 @@ pub enum ModelError {
         looked_at: Vec<String>,
     },
     /// Provide another key.
-    #[error("{provider} did not accept the key{}", behind_colon(.reason))]
+    #[error("{provider} rejected the API key{}", behind_colon(.reason))]
     Unauthorised {
         /// The provider.
         provider: String,
@@ -90,7 +90,7 @@ pub enum ModelError {
         reason: Option<String>,
     },
     /// Use another model.
-    #[error("there is no model {model:?}")]
+    #[error("unknown model {model:?}")]
     UnknownModel {
         /// The requested name.
         model: String,
@@ -98,7 +98,7 @@ pub enum ModelError {
         nearest: Vec<String>,
     },
     /// Fix the request: sending it again would fail again.
-    #[error("the provider refused the request: {reason}")]
+    #[error("the provider rejected the request: {reason}")]
     Refused {
         /// The provider's message.
         reason: String,
@@ -112,21 +112,21 @@ pub enum ModelError {
         reason: String,
     },
     /// Check the endpoint: something answered, but not a model.
-    #[error("what answered at {host} is not a model: {reason}")]
+    #[error("{host} {reason}")]
     NotAModel {
         /// The host.
         host: String,
-        /// The response received instead.
+        /// The response received instead, as a predicate: `returned 404: …`.
         reason: String,
     },
     /// Allow longer answers, or ask for a shorter one: the answer exceeded a limit.
-    #[error("the answer was cut off: {limit}")]
+    #[error("the response was cut off: {limit}")]
     OverLimit {
         /// The limit.
         limit: AnswerLimit,
     },
     /// The answer broke off; the request may be repeated.
-    #[error("the answer broke off: {reason}")]
+    #[error("the response was interrupted: {reason}")]
     Interrupted {
         /// The cause.
         reason: String,
@@ -170,14 +170,14 @@ impl AnswerLimit {
 impl fmt::Display for AnswerLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(bytes) => write!(f, "it has more than {} bytes of text", grouped(*bytes)),
-            Self::Thoughts(bytes) => write!(f, "it has more than {} bytes of thoughts", grouped(*bytes)),
+            Self::Text(bytes) => write!(f, "more than {} bytes of text", grouped(*bytes)),
+            Self::Thoughts(bytes) => write!(f, "more than {} bytes of thoughts", grouped(*bytes)),
             Self::Arguments(bytes) => {
-                write!(f, "it has more than {} bytes of tool arguments", grouped(*bytes))
+                write!(f, "more than {} bytes of tool arguments", grouped(*bytes))
             }
-            Self::Media(bytes) => write!(f, "it has more than {} bytes of media", grouped(*bytes)),
-            Self::Calls(calls) => write!(f, "it has more than {} tool calls", grouped(*calls)),
-            Self::Stream(bytes) => write!(f, "its stream has more than {} bytes", grouped(*bytes)),
+            Self::Media(bytes) => write!(f, "more than {} bytes of media", grouped(*bytes)),
+            Self::Calls(calls) => write!(f, "more than {} tool calls", grouped(*calls)),
+            Self::Stream(bytes) => write!(f, "more than {} bytes streamed", grouped(*bytes)),
             Self::Time(time) => write!(f, "it took longer than {} s", grouped(time.as_secs())),
         }
     }
@@ -194,29 +194,29 @@ impl ModelError {
             Self::Busy { retry_after: Some(wait), .. } => {
                 format!("try again in {} s, or use another model", wait.as_secs().max(1))
             }
-            Self::Busy { .. } => "try again in a little while, or use another model".into(),
-            Self::Exhausted { .. } => "look at the plan and its limits, or use another model".into(),
+            Self::Busy { .. } => "try again later, or use another model".into(),
+            Self::Exhausted { .. } => "check your plan and its limits, or use another model".into(),
             Self::TooLong => "compact the conversation, or use a model with a larger window".into(),
-            Self::NoKey { looked_at, .. } if looked_at.is_empty() => "set a key in settings.json".into(),
+            Self::NoKey { looked_at, .. } if looked_at.is_empty() => "set an API key in settings.json".into(),
             Self::NoKey { looked_at, .. } => format!("set {}", looked_at.join(" or ")),
             Self::Unauthorised { .. } => {
-                "check that the key is whole, still valid and meant for this endpoint".into()
+                "check that the key is complete, valid and meant for this endpoint".into()
             }
-            Self::UnknownModel { nearest, .. } if nearest.is_empty() => "check the model's name".into(),
+            Self::UnknownModel { nearest, .. } if nearest.is_empty() => "check the model name".into(),
             Self::UnknownModel { nearest, .. } => format!("did you mean {}?", nearest.join(" or ")),
-            Self::Refused { .. } => "change the request: the same one would be refused again".into(),
-            Self::Unreachable { reason, .. } if reason.contains("vouches for its certificate") => {
-                "if that is its own certificate, or a proxy's, name a file with it by --ca-file".into()
+            Self::Refused { .. } => "change the request: retrying would fail again".into(),
+            Self::Unreachable { reason, .. } if reason.contains("unknown authority") => {
+                "if the endpoint or a proxy uses its own certificate, pass it with --ca-file".into()
             }
             Self::Unreachable { reason, .. } if reason.contains("its certificate") => {
-                "check the endpoint's address, and the date of this machine".into()
+                "check the endpoint address and this machine's clock".into()
             }
-            Self::Unreachable { .. } => "check the network, the endpoint's address and any proxy".into(),
-            Self::NotAModel { .. } => "check the endpoint's address and any proxy in between".into(),
+            Self::Unreachable { .. } => "check your network, the endpoint address and any proxy".into(),
+            Self::NotAModel { .. } => "check the endpoint address, the model name and any proxy".into(),
             Self::OverLimit { limit } => {
                 format!("raise \"{}\" in settings.json, or ask for less", limit.setting())
             }
-            Self::Interrupted { .. } => "ask again, or another model".into(),
+            Self::Interrupted { .. } => "try again, or use another model".into(),
         }
     }
 }
@@ -244,13 +244,13 @@ mod tests {
             &no_key(names(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])),
             "set GEMINI_API_KEY or GOOGLE_API_KEY",
         );
-        check_hint(&no_key(Vec::new()), "set a key in settings.json");
+        check_hint(&no_key(Vec::new()), "set an API key in settings.json");
         let unknown = |nearest| ModelError::UnknownModel { model: "gpt5".into(), nearest };
         check_hint(&unknown(names(&["gpt-5"])), "did you mean gpt-5?");
-        check_hint(&unknown(Vec::new()), "check the model's name");
+        check_hint(&unknown(Vec::new()), "check the model name");
         let limit = AnswerLimit::Text(4_000_000);
         let over = ModelError::OverLimit { limit };
-        assert_eq!(over.to_string(), "the answer was cut off: it has more than 4,000,000 bytes of text");
+        assert_eq!(over.to_string(), "the response was cut off: more than 4,000,000 bytes of text");
         check_hint(&over, "raise \"longhaul.answers.textBytes\" in settings.json, or ask for less");
     }
 }

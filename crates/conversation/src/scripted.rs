@@ -82,7 +82,7 @@ impl Model for ScriptedModel {
         meter.sent();
         state.requests.push(request);
         let reply = state.replies.pop_front().unwrap_or_else(|| {
-            ScriptedReply::error(ModelError::Refused { reason: "the script has no further reply".into() })
+            ScriptedReply::error(ModelError::Refused { reason: "the script has no more replies".into() })
         });
         Box::pin(ScriptedStream { left: reply.events.into(), meter })
     }

@@ -55,18 +55,18 @@ impl Language {
                 matching = match way.trim() {
                     "words" => Some(Matching::Words),
                     "substrings" => Some(Matching::Substrings),
-                    _ => return problem("matching is by `words` or `substrings`"),
+                    _ => return problem("expected `words` or `substrings`"),
                 };
             } else if let Some(list) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
                 if !LISTS.contains(&list) {
-                    return problem("there is no such list");
+                    return problem("unknown list");
                 }
                 if lists.insert(list, Vec::new()).is_some() {
-                    return problem("the list is there twice");
+                    return problem("the list appears twice");
                 }
                 current = Some(list);
             } else {
-                let Some(list) = current else { return problem("a phrase stands under a [list]") };
+                let Some(list) = current else { return problem("a phrase must follow a [list]") };
                 if matching == Some(Matching::Words)
                     && let Some(what) = fault_of(line)
                 {
@@ -91,7 +91,7 @@ fn fault_of(pattern: &str) -> Option<String> {
         }
         if let Some(class) = token.strip_prefix('@') {
             if !CLASSES.contains(&class) {
-                return Some(format!("there is no class @{class}"));
+                return Some(format!("unknown class @{class}"));
             }
             continue;
         }
@@ -100,7 +100,7 @@ fn fault_of(pattern: &str) -> Option<String> {
             .split('|')
             .find(|word| word.is_empty() || !word.chars().all(is_letter) || word.to_lowercase() != *word)
         {
-            return Some(format!("{word:?} is no word in small letters"));
+            return Some(format!("{word:?} is not a lower-case word"));
         }
     }
     None
@@ -158,22 +158,16 @@ mod tests {
 
     #[test]
     fn problems_name_their_line() {
-        check_problem(
-            "matching: words\n[rules]\nnever\n[ruels]\n",
-            "data/xx.txt, line 4: there is no such list",
-        );
-        check_problem("matching: words\n[rules]\nIn Nessun caso", "data/xx.txt, line 3: \"In\" is no word");
-        check_problem(
-            "matching: words\n[rules]\nsenza @verbb",
-            "data/xx.txt, line 3: there is no class @verbb",
-        );
-        check_problem("matching: words\n[rules]\ncosa: mai", "data/xx.txt, line 3: \"cosa:\" is no word");
+        check_problem("matching: words\n[rules]\nnever\n[ruels]\n", "data/xx.txt, line 4: unknown list");
+        check_problem("matching: words\n[rules]\nIn Nessun caso", "data/xx.txt, line 3: \"In\" is not");
+        check_problem("matching: words\n[rules]\nsenza @verbb", "data/xx.txt, line 3: unknown class @verbb");
+        check_problem("matching: words\n[rules]\ncosa: mai", "data/xx.txt, line 3: \"cosa:\" is not");
         check_problem(
             "matching: words\n[rules]\nmai\n[rules]",
-            "data/xx.txt, line 4: the list is there twice",
+            "data/xx.txt, line 4: the list appears twice",
         );
-        check_problem("# a comment\nnever", "data/xx.txt, line 2: a phrase stands under a [list]");
-        check_problem("matching: guess", "data/xx.txt, line 1: matching is by");
+        check_problem("# a comment\nnever", "data/xx.txt, line 2: a phrase must follow a [list]");
+        check_problem("matching: guess", "data/xx.txt, line 1: expected `words` or `substrings`");
         check_problem("[rules]\nnever", "data/xx.txt: `matching: words` or");
     }
 }

@@ -1,4 +1,4 @@
-//! What the user said: rules that hold from now on, requests and their state, and their other words.
+//! The user's directives: rules that hold from now on, requests and their state, and their other words.
 //!
 //! Only typed text counts: what was pasted, quoted or produced by a tool is nobody's wish.
 //!

@@ -33,7 +33,7 @@ pub(crate) fn choose_writer(
         return Writer::Given;
     }
     if matches!(rung, Rung::LastResort(_)) {
-        return Writer::Offline { why: "the last resort asks no model".into() };
+        return Writer::Offline { why: "the last resort uses no model".into() };
     }
     let Some(why) = why_not(trigger, state, settings) else { return Writer::Given };
     match settings.fallback {
@@ -46,13 +46,13 @@ pub(crate) fn choose_writer(
 fn why_not(trigger: Trigger, state: &State, settings: &Settings) -> Option<String> {
     if state.is_broken(settings) {
         let failures = state.failures;
-        return Some(format!("{failures} passes failed: no model is asked until this is reset"));
+        return Some(format!("{failures} compactions failed; no model is used until the session is reset"));
     }
     let is_latched = trigger == Trigger::Automatic && state.latch == Latch::Set;
     settings
         .caps
         .why_spent(state.spend)
-        .or_else(|| is_latched.then(|| "the last summary of the model failed".to_string()))
+        .or_else(|| is_latched.then(|| "the model's last summary failed".to_string()))
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
     fn a_latch_stops_only_what_nobody_asked_for() {
         let latched = State { latch: Latch::Set, ..State::default() };
         check(&State::default(), Trigger::Automatic, "");
-        check(&latched, Trigger::Automatic, "the last summary");
+        check(&latched, Trigger::Automatic, "last summary failed");
         check(&latched, Trigger::Forced, "");
     }
 
@@ -107,9 +107,9 @@ mod tests {
     fn a_breaker_and_a_cap_stop_every_call() {
         for trigger in [Trigger::Automatic, Trigger::Forced] {
             check(&State { failures: 2, ..State::default() }, trigger, "");
-            check(&State { failures: 3, ..State::default() }, trigger, "3 passes failed");
+            check(&State { failures: 3, ..State::default() }, trigger, "3 compactions failed");
             let spend = Spend { tokens: TokenCount(100), ..Spend::default() };
-            check(&State { spend, ..State::default() }, trigger, "spent its 100 tokens");
+            check(&State { spend, ..State::default() }, trigger, "used its 100 tokens");
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use longhaul_compaction::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
 use longhaul_conversation::{Estimate, Estimator};
 use longhaul_conversation::{Message, TokenCount};
-use longhaul_workspace::{Lock, Patience, write_private_atomically};
+use longhaul_workspace::{Lock, LockTimeout, write_private_atomically};
 
 use crate::EngineError;
 
@@ -44,9 +44,9 @@ impl CalibrationFile {
         model: &str,
         seen: Observation,
         settings: &CalibrationSettings,
-        patience: Patience,
+        timeout: LockTimeout,
     ) -> Result<Calibration, EngineError> {
-        let _lock = Lock::beside(&self.path, "learning how a model counts", patience)?;
+        let _lock = Lock::beside(&self.path, "updating the token calibration", timeout)?;
         let mut calibration = self.load()?;
         calibration.observe(model, seen, settings);
         let text = serde_json::to_vec(&calibration).expect("numbers by name can be written");
@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn learn(file: &CalibrationFile) -> Calibration {
-        file.learn("m", seen(), &CalibrationSettings::default(), Patience::default())
+        file.learn("m", seen(), &CalibrationSettings::default(), LockTimeout::default())
             .expect("it can be written")
     }
 
@@ -109,7 +109,8 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..5 {
                         let settings = CalibrationSettings::default();
-                        file.learn(model, seen(), &settings, Patience::default()).expect("it waits its turn");
+                        file.learn(model, seen(), &settings, LockTimeout::default())
+                            .expect("it waits its turn");
                     }
                 });
             }

@@ -268,10 +268,10 @@ impl Pass<'_> {
     /// Counts a request of these messages as the provider does, or says why nobody can.
     async fn count(&self, messages: &[Message]) -> Result<Result<TokenCount, String>, Cancelled> {
         let Some(counter) = self.deps.counter else {
-            return Ok(Err("an exact count is required, and there is no counter".into()));
+            return Ok(Err("an exact token count is required, but the provider has no counter".into()));
         };
         let counted = self.or_cancelled(counter.count(messages, self.meter)).await?;
-        Ok(counted.map_err(|error| format!("an exact count is required and failed: {error}")))
+        Ok(counted.map_err(|error| format!("an exact token count is required, but counting failed: {error}")))
     }
 
     async fn run_hook(&self) -> Result<(), Cancelled> {
@@ -315,7 +315,7 @@ impl Pass<'_> {
     }
 }
 
-/// Tells whether `applied` gives up more than the ordinary compaction that was planned.
+/// True if `applied` gives up more than the ordinary compaction that was planned.
 fn is_last_resort_of(planned: &Plan, applied: &Plan) -> bool {
     matches!(planned.rung, Rung::Compact(_))
         && matches!(applied.rung, Rung::LastResort(_) | Rung::DoesNotFit(_))

@@ -10,7 +10,7 @@ use longhaul_workspace::WorkspaceError;
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The calibration of models cannot be read.
-    #[error("could not read what was learned about models in {path}")]
+    #[error("could not read the token calibration in {path}")]
     Calibration {
         /// The file.
         path: PathBuf,

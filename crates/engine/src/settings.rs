@@ -113,12 +113,12 @@ impl Verify {
         Self::ALL.into_iter().find(|verify| verify.as_str() == word)
     }
 
-    /// Tells whether the model reviews its summary.
+    /// True if the model reviews its summary.
     pub(crate) fn asks_model(self) -> bool {
         matches!(self, Self::Model | Self::Both)
     }
 
-    /// Tells whether lines are added for what is missing.
+    /// True if lines are added for what is missing.
     pub(crate) fn repairing(self) -> Repairing {
         match self {
             Self::Coverage | Self::Both => Repairing::Missing,

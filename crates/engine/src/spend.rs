@@ -84,13 +84,13 @@ impl SpendCaps {
     /// The reason why nothing may be spent any more.
     pub(crate) fn why_spent(&self, spent: Spend) -> Option<String> {
         if let Some(cap) = self.tokens.filter(|cap| spent.tokens >= *cap) {
-            return Some(format!("this session has spent its {cap} tokens for summaries"));
+            return Some(format!("this session has used its {cap} tokens for summaries"));
         }
         let cap = self.money.filter(|cap| spent.money >= *cap)?;
-        Some(format!("this session has spent the {cap:.2} that summaries may cost"))
+        Some(format!("this session has spent its ${cap:.2} for summaries"))
     }
 
-    /// Tells whether a call of this size can be paid. What it costs is known only where prices are.
+    /// True if a call of this size can be paid. What it costs is known only where prices are.
     pub(crate) fn allow(&self, input: TokenCount, output: TokenCount, prices: Option<&Prices>) -> bool {
         let money = prices.map(|prices| prices.of(input, TokenCount::ZERO, TokenCount::ZERO, output));
         self.tokens.is_none_or(|left| input + output <= left)

@@ -64,7 +64,7 @@ impl State {
         Self { wait: Wait::Overflow, ..self.clone() }
     }
 
-    /// Tells whether models may still be asked for summaries.
+    /// True if models may still be asked for summaries.
     pub fn is_broken(&self, settings: &Settings) -> bool {
         self.failures >= settings.failure_limit
     }
@@ -81,13 +81,13 @@ impl State {
             return None;
         }
         match (self.wait, rung) {
-            (Wait::Overflow, Rung::Mask(_) | Rung::Compact(_) | Rung::LastResort(_)) => {
-                Some(format!("the last pass was undone: {before} tokens still fit in the window of {window}"))
-            }
+            (Wait::Overflow, Rung::Mask(_) | Rung::Compact(_) | Rung::LastResort(_)) => Some(format!(
+                "the last compaction was undone, and {before} tokens still fit in the window of {window}"
+            )),
             (Wait::Growth { since }, Rung::Compact(_) | Rung::LastResort(_)) => {
                 let next = since + TokenCount((window.0 as f64 * growth) as u64);
                 (before < next)
-                    .then(|| format!("waiting for {next} tokens after the last pass, now {before}"))
+                    .then(|| format!("waiting for {next} tokens since the last compaction, now {before}"))
             }
             _ => None,
         }

@@ -12,7 +12,7 @@ use crate::lines::{Input, Lines, OwnedLine, Start, describe};
 use crate::read::{KNOWN, KNOWN_TEXTS, Known, KnownText};
 use crate::sketch::{Sketch, Sketcher};
 
-/// What an input turned out to be.
+/// The detected kind of an input.
 pub(crate) enum Found<'t> {
     /// Records line by line; `head` are the lines that were looked at.
     Lines { known: &'static Known, head: Vec<OwnedLine> },
@@ -33,12 +33,12 @@ impl Found<'_> {
 
 /// So many bytes of the first line tell whether it opens a text.
 const SAYS_ENOUGH: usize = 1_000;
-/// How many lines may say nothing about the format before we give up.
+/// The most lines without a hint about the format before detection gives up.
 const LOOK_AT: usize = 200;
 
 /// Looks at as much of the input as it takes to tell its format, and calls `open` with what was found.
 ///
-/// What has not been looked at is handed over with it.
+/// The unread rest is handed over with it.
 pub(crate) fn find_format<I: Input, T>(
     mut lines: Lines<I>,
     open: impl FnOnce(Found<'_>, Option<Lines<I>>) -> Result<T, ReadError>,
@@ -88,7 +88,7 @@ fn find_in_long_line<I: Input, T>(
 /// The format of a session, as its first lines tell it.
 ///
 /// # Errors
-/// Where the input cannot be read, or is no session of a known format.
+/// If the input cannot be read, or is no session of a known format.
 pub fn detect_format(input: impl Read) -> Result<Format, ReadError> {
     find_format(Lines::of(input), |found, _| Ok(found.format()))
 }
@@ -109,7 +109,7 @@ pub(crate) fn find_format_in<'b, T>(
     }
 }
 
-/// What an input is, as far as its first line tells.
+/// The kind of an input, judged by its first line.
 enum Shape {
     Text(&'static KnownText),
     /// One JSON value. Where it goes over many lines, or the first line is broken, only the whole can tell.
@@ -230,7 +230,7 @@ fn find_in_broken_document<'t>(
     }
 }
 
-/// Whether this is JSON that could be read, found out without reading it. Broken characters are not looked for.
+/// True if this is JSON that could be read, found out without reading it. Broken characters are not looked for.
 fn is_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
@@ -259,11 +259,11 @@ fn known_document(value: &Json<'_>) -> Result<&'static Known, ReadError> {
 fn describe_lines(head: &[OwnedLine]) -> String {
     let (text, _) = text_of(&head[0].bytes);
     match Json::parse(&text) {
-        Ok(value) => format!("lines of JSON, the first {}", describe(&value)),
+        Ok(value) => format!("JSON lines, the first {}", describe(&value)),
         Err(_) => {
             let start: String = text.trim().chars().take(60).collect();
             let more = if text.trim().chars().count() > 60 { "…" } else { "" };
-            format!("text that starts \"{start}{more}\"")
+            format!("text starting with \"{start}{more}\"")
         }
     }
 }

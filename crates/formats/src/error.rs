@@ -1,6 +1,6 @@
-//! Why a session could not be read at all.
+//! Errors that prevent a session from being read at all.
 
-/// Why a session could not be read at all. Faults inside a readable session are [`crate::Warning`]s instead.
+/// An error that prevents a session from being read at all. Faults inside a readable session are [`crate::Warning`]s instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The input could not be read.
@@ -10,21 +10,21 @@ pub enum ReadError {
     #[error("the input is empty")]
     Empty,
     /// It is not text.
-    #[error("this is binary data{}", .looks_like.map(|what| format!(" ({what})")).unwrap_or_default())]
+    #[error("the input is binary data{}", .looks_like.map(|what| format!(" ({what})")).unwrap_or_default())]
     Binary {
-        /// What the first bytes say it is.
+        /// The kind of data by its first bytes.
         looks_like: Option<&'static str>,
     },
     /// It starts as JSON and breaks off or goes wrong.
-    #[error("this starts as JSON but is broken: {reason}")]
+    #[error("the input starts as JSON but is malformed: {reason}")]
     BrokenJson {
-        /// What the JSON parser said, with line and column.
+        /// The JSON parser's error, with line and column.
         reason: String,
     },
     /// It is text or JSON of a kind nobody here knows.
-    #[error("this is no session format that Longhaul knows: found {found}")]
+    #[error("unknown session format: found {found}")]
     Unknown {
-        /// What was found instead.
+        /// A description of the input.
         found: String,
     },
 }

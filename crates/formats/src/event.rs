@@ -1,4 +1,4 @@
-//! What reading a session yields, one piece after the other.
+//! Events of reading a session, one after the other.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Event {
     Side {
         /// Names the sub-agent's conversation.
         chain: String,
-        /// What was said there.
+        /// The message.
         message: Message,
     },
     /// Something could not be read as it should.
@@ -25,7 +25,7 @@ pub enum Event {
 pub struct Warning {
     /// The line of the file, counted from 1, where one line is to blame.
     pub line: Option<usize>,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 

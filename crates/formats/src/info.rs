@@ -1,4 +1,4 @@
-//! What a session file says about itself.
+//! Metadata of a session file.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use longhaul_conversation::{Extra, Part, Timestamp, TokenCount, ToolDeclaration,
 
 use crate::Format;
 
-/// What a session file says about itself, beside its messages.
+/// Metadata of a session file, beside its messages.
 #[derive(Clone, Debug)]
 pub struct SessionInfo {
     /// The format it was read as.
@@ -35,11 +35,11 @@ pub struct SessionInfo {
     pub request_fields: Option<Box<Extra>>,
     /// The last usage that a provider reported.
     pub last_usage: Option<Usage>,
-    /// How many times the agent compacted the session itself.
+    /// The number of compactions by the agent itself.
     pub compactions: usize,
-    /// What was passed over on purpose: kinds of records that hold no conversation.
+    /// Records skipped on purpose, because they hold no conversation.
     pub skipped: Skipped,
-    /// How many warnings there were in all; past a limit they are only counted.
+    /// The total number of warnings; past a limit they are only counted.
     pub warnings: usize,
     /// Questions with expected answers that the file carries, for evaluation.
     pub questions: Vec<Question>,
@@ -48,13 +48,13 @@ pub struct SessionInfo {
 /// A question whose answer a session holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     pub prompt: String,
-    /// What a right answer contains.
+    /// The text that a right answer contains.
     pub expected: String,
 }
 
-/// How many records of each kind were passed over.
+/// The number of skipped records of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped(BTreeMap<String, usize>);
 
@@ -103,7 +103,7 @@ impl Skipped {
         self.0.iter().map(|(kind, count)| (kind.as_str(), *count))
     }
 
-    /// How many records in all.
+    /// The total number of records.
     pub fn total(&self) -> usize {
         self.0.values().sum()
     }

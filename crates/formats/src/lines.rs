@@ -9,7 +9,7 @@ pub(crate) struct Lines<I> {
     input: I,
     /// A line that the input does not have ready whole.
     buffer: Vec<u8>,
-    /// How many of the bytes that are ready were handed out and are not needed from the next line on.
+    /// The number of ready bytes that were handed out and are not needed from the next line on.
     handed_out: usize,
     number: usize,
     /// A line is not read on when it has so many bytes.
@@ -40,22 +40,22 @@ impl Input for &[u8] {
 pub(crate) struct Line<'a> {
     pub(crate) number: usize,
     pub(crate) bytes: &'a [u8],
-    /// Whether the line is closed; the last line of a torn file is not.
+    /// True if the line is closed; the last line of a torn file is not.
     pub(crate) closed: bool,
 }
 
-/// Where an input begins that is all there.
+/// The start of an input that is all there.
 pub(crate) struct Start<'a> {
     /// The first line that is not blank.
     pub(crate) line: Line<'a>,
     /// That line and everything behind it.
     pub(crate) whole: &'a [u8],
-    /// Whether nothing stands behind it.
+    /// True if nothing stands behind it.
     pub(crate) is_only: bool,
 }
 
 impl<'a> Start<'a> {
-    /// Where `bytes` begin, unless they are blank.
+    /// The start of `bytes`, unless they are blank.
     pub(crate) fn of(bytes: &'a [u8]) -> Option<Self> {
         let mut whole = bytes.strip_prefix(BOM).unwrap_or(bytes);
         let mut number = 1;
@@ -79,7 +79,7 @@ pub(crate) struct OwnedLine {
     pub(crate) number: usize,
     pub(crate) bytes: Vec<u8>,
     pub(crate) closed: bool,
-    /// Whether this is only the beginning of it.
+    /// True if this is only the beginning of it.
     pub(crate) goes_on: bool,
 }
 
@@ -241,7 +241,7 @@ impl<I: Input> Lines<I> {
         }
     }
 
-    /// Whether everything has been read.
+    /// True if everything has been read.
     pub(crate) fn is_at_end(&mut self) -> io::Result<bool> {
         self.let_go();
         Ok(fill(&mut self.input)?.is_empty())
@@ -255,7 +255,7 @@ impl<I: Input> Lines<I> {
     }
 }
 
-/// What can be read without waiting for more; nothing at the end of the input.
+/// The bytes that can be read without waiting; none at the end of the input.
 fn fill(input: &mut impl Input) -> io::Result<&[u8]> {
     loop {
         match input.fill_buf() {
@@ -267,7 +267,7 @@ fn fill(input: &mut impl Input) -> io::Result<&[u8]> {
     Ok(input.ready())
 }
 
-/// What kind of thing a text is that is not a session, for messages.
+/// The kind of a value that is not a session, for messages.
 pub(crate) fn describe(value: &Json<'_>) -> String {
     match value {
         Json::Object(object) if object.is_empty() => "an empty JSON object".into(),

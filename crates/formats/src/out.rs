@@ -1,4 +1,4 @@
-//! Where readers put what they find.
+//! The output of readers.
 
 use std::cell::Cell;
 
@@ -26,7 +26,7 @@ pub(crate) struct Out<'s> {
     memory: Memory,
 }
 
-/// How much a reader may keep of what it has handed over already.
+/// The amount that a reader may keep of what it has handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Memory {
     /// Everything: whoever listens keeps it too.
@@ -35,7 +35,7 @@ pub(crate) enum Memory {
     Bounded,
 }
 
-/// What outlives an [`Out`], so that a reading that was put aside can go on.
+/// The state that outlives an [`Out`], so that an interrupted reading can continue.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub(crate) info: SessionInfo,
@@ -60,7 +60,7 @@ impl<'s> Out<'s> {
         Self { memory, ..self }
     }
 
-    /// Whether a reader may keep only a part of what it has handed over.
+    /// True if a reader may keep only a part of what it has handed over.
     pub(crate) fn is_bounded(&self) -> bool {
         self.memory == Memory::Bounded
     }
@@ -85,7 +85,7 @@ impl<'s> Out<'s> {
         Kept { info: self.info, ordinals: self.ordinals, last: self.last, made_up: self.made_up.get() }
     }
 
-    /// Whether anybody listens to changes.
+    /// True if anybody listens to changes.
     pub(crate) fn wants_changes(&self) -> bool {
         self.wants_changes
     }
@@ -130,12 +130,12 @@ impl<'s> Out<'s> {
         (self.sink)(Event::Change(Change::Extend { id, parts }));
     }
 
-    /// Whether a message with this id was put before.
+    /// True if a message with this id was put before.
     pub(crate) fn knows(&self, id: &MessageId) -> bool {
         self.ordinals.position(id).is_some()
     }
 
-    /// Whether any message was put yet; system messages that stand before the first one are the instruction.
+    /// True if any message was put yet; system messages that stand before the first one are the instruction.
     pub(crate) fn has_messages(&self) -> bool {
         !self.ordinals.as_slice().is_empty()
     }

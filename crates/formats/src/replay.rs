@@ -16,7 +16,7 @@ use crate::records::{
 use crate::write::gemini_cli::{encode_answered, encode_record};
 use crate::{Event, Format, ReadError, SessionInfo, Warning};
 
-/// What the records of a session amount to.
+/// The replayed state of a session's records.
 ///
 /// A replay holds the whole session, also what was compacted away or taken back. It can be made of any beginning of a
 /// log, for there is none that does not stand for a session.
@@ -93,7 +93,7 @@ impl Replay {
         self.take(&Line { number: self.line + 1, bytes: text.trim_ascii_end().as_bytes(), closed: true });
     }
 
-    /// What the model may see now.
+    /// The transcript that the model may see now.
     pub fn transcript(&self) -> Transcript {
         let mut transcript = Transcript::from_messages(self.reader.branch.visible());
         transcript.system.clone_from(&self.kept.info.system);
@@ -143,32 +143,32 @@ impl Replay {
         &self.reader.rules
     }
 
-    /// What was placed beside the conversation, in order.
+    /// The fragments placed beside the conversation, in order.
     pub fn fragments(&self) -> &[RecordedFragment] {
         &self.reader.fragments
     }
 
-    /// What the host program had going on when it last said so.
+    /// The host program's last recorded state.
     pub fn host(&self) -> Option<&HostRecord> {
         self.reader.host.as_ref()
     }
 
-    /// What the compactions left behind for the next ones, where that was recorded.
+    /// The shared state of the compactions, where it was recorded.
     pub fn state(&self) -> Option<&CompactionState> {
         self.reader.branch.state()
     }
 
-    /// What the session says about itself.
+    /// The metadata of the session.
     pub fn info(&self) -> &SessionInfo {
         &self.kept.info
     }
 
-    /// What could not be read.
+    /// The warnings.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Whether no record said anything.
+    /// True if no record said anything.
     pub fn is_empty(&self) -> bool {
         self.kept.info.session_id.is_none() && self.said().is_empty() && self.rewrites().is_empty()
     }

@@ -14,10 +14,10 @@ pub(crate) struct Sketch<'a> {
     pub(crate) cuts: Vec<Cut<'a>>,
 }
 
-/// What was cut out of a list, in pieces.
+/// The pieces cut out of a list.
 #[derive(Debug)]
 pub(crate) struct Cut<'a> {
-    /// Where in the head it stood.
+    /// Its position in the head.
     at: usize,
     /// The place of the field that holds the list; none if the value itself is the list.
     field: Option<usize>,
@@ -102,7 +102,7 @@ impl<'a> Cut<'a> {
 pub(crate) struct Sketcher {
     scan: Scan,
     sketch: Sketch<'static>,
-    /// How many items of the list at hand have ended.
+    /// The number of finished items of the current list.
     commas: usize,
     is_cutting: bool,
 }
@@ -130,7 +130,7 @@ impl Sketcher {
         }
     }
 
-    /// Whether the value is complete, and nothing but space came behind it.
+    /// True if the value is complete, and nothing but space came behind it.
     pub(crate) fn is_complete(&self) -> bool {
         self.scan.is_complete()
     }
@@ -165,28 +165,28 @@ impl Sketcher {
     }
 }
 
-/// Where the items of conversations end, found without parsing them. It takes JSON for granted: what is none is found out
+/// The ends of the items of conversations, found without parsing them. It takes JSON for granted: what is none is found out
 /// when it is parsed.
 #[derive(Debug, Default)]
 struct Scan {
     depth: usize,
     is_in_string: bool,
-    /// Whether the next character of a string is escaped.
+    /// True if the next character of a string is escaped.
     is_escaped: bool,
-    /// Whether the value is an object.
+    /// True if the value is an object.
     is_object: bool,
     /// The field of the object at hand.
     field: usize,
     key: Vec<u8>,
     is_in_key: bool,
     awaits_key: bool,
-    /// How deep the list at hand is, if that is a conversation.
+    /// The depth of the current list, if it is a conversation.
     list: Option<usize>,
     has_begun: bool,
     has_more: bool,
 }
 
-/// What the last byte is that was looked at.
+/// The last byte examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     None,

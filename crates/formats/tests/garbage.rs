@@ -199,9 +199,9 @@ fn a_broken_character_is_replaced_and_told() {
     for sample in SAMPLES {
         let plain = read(sample.name, sample.text.as_bytes());
         for (broken, reason) in [
-            (&b"\xff"[..], "not valid UTF-8; the broken characters were replaced"),
-            (b"\\ud83d", "broken characters in a string were replaced"),
-            (b"\x01", "broken characters in a string were replaced"),
+            (&b"\xff"[..], "invalid UTF-8; invalid characters were replaced"),
+            (b"\\ud83d", "invalid characters in a string were replaced"),
+            (b"\x01", "invalid characters in a string were replaced"),
         ] {
             if sample.shape == Shape::Text && broken != b"\xff" {
                 continue;
@@ -545,7 +545,7 @@ fn a_torn_write_loses_one_line() {
         let end = bytes.len() / 2;
         let is_line_end = bytes[end - 1] == b'\n' || bytes[end] == b'\n';
         let Ok(session) = check_reading(&bytes[..end]) else { continue };
-        let is_torn = |warning: &Warning| warning.reason.starts_with("the last line breaks off");
+        let is_torn = |warning: &Warning| warning.reason.starts_with("the last line is truncated");
         let torn = session.warnings.iter().filter(|warning| is_torn(warning)).count();
         assert_eq!(torn, usize::from(!is_line_end), "{}", file.display());
     }

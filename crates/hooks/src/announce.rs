@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use longhaul_workspace::{Lock, Patience, WorkspaceError, write_private_atomically};
+use longhaul_workspace::{Lock, LockTimeout, WorkspaceError, write_private_atomically};
 use serde_json::{Map, Value};
 
 use crate::HookError;
@@ -23,13 +23,13 @@ pub fn note_new_hooks<'a>(
     path: &Path,
     project: &Path,
     hooks: &'a [Hook],
-    patience: Patience,
+    timeout: LockTimeout,
 ) -> Result<Vec<&'a Hook>, HookError> {
     let hooks: Vec<_> = hooks.iter().filter(|hook| hook.scope == HookScope::Project).collect();
     if hooks.is_empty() {
         return Ok(hooks);
     }
-    let _lock = Lock::beside(path, "recording announced hooks", patience)?;
+    let _lock = Lock::beside(path, "recording announced hooks", timeout)?;
     let mut noted = load(path)?;
     let project = project.to_string_lossy().into_owned();
     let known = noted.entry(project).or_insert_with(|| Value::Array(Vec::new()));
@@ -75,7 +75,7 @@ mod tests {
 
     #[track_caller]
     fn check(path: &Path, project: &str, hooks: &[Hook], expected: &[&str]) {
-        let new = note_new_hooks(path, Path::new(project), hooks, Patience::default()).expect("noted");
+        let new = note_new_hooks(path, Path::new(project), hooks, LockTimeout::default()).expect("noted");
         let commands: Vec<_> = new.iter().map(|hook| hook.command.as_str()).collect();
         assert_eq!(commands, expected);
     }
@@ -102,7 +102,7 @@ mod tests {
             let path = folder.path().join("f");
             fs::write(&path, broken).expect("written");
             let hooks = hooks(&["a"], HookScope::Project);
-            let error = note_new_hooks(&path, Path::new("/p"), &hooks, Patience::default());
+            let error = note_new_hooks(&path, Path::new("/p"), &hooks, LockTimeout::default());
             assert!(matches!(error, Err(HookError::Broken { .. })), "{broken}");
             assert_eq!(fs::read_to_string(&path).expect("there"), broken);
         }

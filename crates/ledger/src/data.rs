@@ -40,7 +40,7 @@ impl DataFile {
                     Ok(DataLine { key, value, file, number })
                 }
                 _ => {
-                    let reason = format!("`{line}` is no key with a value behind it");
+                    let reason = format!("expected a key and a value, found `{line}`");
                     Err(DataError { file, line: number, reason })
                 }
             }
@@ -54,7 +54,7 @@ impl DataLine {
     }
 
     pub(crate) fn unknown_key(&self) -> DataError {
-        self.error(format!("`{}` is none of the keys that the top of the file explains", self.key))
+        self.error(format!("unknown key `{}`; the top of the file lists the keys", self.key))
     }
 }
 
@@ -84,6 +84,6 @@ mod tests {
         let lines: Vec<_> = file.lines().map(|line| line.map(|line| (line.key, line.value))).collect();
         assert_eq!(lines[..2], [Ok(("test", "go test")), Ok(("error", "fatal: "))]);
         let error = lines[2].as_ref().expect_err("a key alone is no line");
-        assert_eq!(error.to_string(), "crates/ledger/data/x.txt:5: `lone` is no key with a value behind it");
+        assert_eq!(error.to_string(), "crates/ledger/data/x.txt:5: expected a key and a value, found `lone`");
     }
 }

@@ -87,10 +87,10 @@ pub(crate) fn parse(file: &DataFile) -> Result<ToolActions, DataError> {
         let line = line?;
         let action = ToolAction::from_key(line.key).ok_or_else(|| line.unknown_key())?;
         if line.value != compared(line.value) {
-            return Err(line.error("names stand in lower case, without _ and -"));
+            return Err(line.error("names must be in lower case, without _ and -"));
         }
         if actions.insert(line.value, action).is_some() {
-            return Err(line.error(format!("`{}` has an action already", line.value)));
+            return Err(line.error(format!("`{}` already has an action", line.value)));
         }
     }
     Ok(actions)

@@ -134,8 +134,8 @@ impl MemoryExplanation {
                     self.add_imports(imports, &inner, tier, when);
                     continue;
                 }
-                ImportOutcome::AlreadyProcessed { .. } => "its text is there already".to_owned(),
-                ImportOutcome::TooDeep => "it is more imports deep than are followed".to_owned(),
+                ImportOutcome::AlreadyProcessed { .. } => "already included".to_owned(),
+                ImportOutcome::TooDeep => "imports are nested too deeply".to_owned(),
                 ImportOutcome::Failed { reason } => reason.clone(),
             };
             let file = through.last().cloned().unwrap_or_default();

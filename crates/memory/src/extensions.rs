@@ -56,7 +56,7 @@ fn load(folder: &Path) -> Result<Option<ExtensionContext>, String> {
         Some(Value::Array(names)) if names.iter().all(Value::is_string) => {
             names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         }
-        Some(_) => return Err("contextFileName is neither a text nor a list of texts".into()),
+        Some(_) => return Err("contextFileName must be a string or a list of strings".into()),
     };
     let root = folder.canonicalize().map_err(|error| error.to_string())?;
     let mut files = Vec::new();
@@ -67,7 +67,7 @@ fn load(folder: &Path) -> Result<Option<ExtensionContext>, String> {
         let file = folder.join(&stated);
         let real = file.canonicalize().ok();
         if leads_out || real.as_ref().is_some_and(|real| !real.starts_with(&root)) {
-            return Err(format!("contextFileName {stated:?} leads out of the extension"));
+            return Err(format!("contextFileName {stated:?} points outside the extension"));
         }
         if file.is_file() {
             files.push(file);
@@ -84,7 +84,7 @@ fn read_json(path: &Path) -> Result<Option<Value>, String> {
         Err(error) => return Err(error.to_string()),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let blanked = blank_comments(&bytes).map_err(|_| format!("{name}: a comment never ends"))?;
+    let blanked = blank_comments(&bytes).map_err(|_| format!("{name}: unclosed comment"))?;
     serde_json::from_slice(&blanked).map(Some).map_err(|error| format!("{name}: {error}"))
 }
 
@@ -156,9 +156,13 @@ mod tests {
         check(
             &[("e/a/gemini-extension.json", out), ("e/a/GEMINI.md", "x"), ("e/b.md", "x")],
             &[],
-            "leads out",
+            "points outside",
         );
-        check(&[("e/a/gemini-extension.json", r#"{"name": "a", "contextFileName": 1}"#)], &[], "neither");
+        check(
+            &[("e/a/gemini-extension.json", r#"{"name": "a", "contextFileName": 1}"#)],
+            &[],
+            "must be a string",
+        );
         check(&[("e/a/gemini-extension.json", "{")], &[], "gemini-extension.json");
         check(&[("e/a/gemini-extension.json", "{}")], &[], "no name");
     }

@@ -114,15 +114,15 @@ pub enum SkipReason {
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ignored => f.write_str("an ignore file hides it"),
+            Self::Ignored => f.write_str("hidden by an ignore file"),
             Self::Untrusted => f.write_str("the folder is not trusted"),
-            Self::Duplicate { of } => write!(f, "its text is there already, from {}", of.display()),
+            Self::Duplicate { of } => write!(f, "same text as {}", of.display()),
             Self::Outside { target } => {
-                write!(f, "it is a link to {}, which is outside, and was not read", target.display())
+                write!(f, "link to {}, which is outside; not read", target.display())
             }
-            Self::Blank => f.write_str("it says nothing"),
-            Self::BeyondLimit => f.write_str("the scan stopped at its limit of folders before it came there"),
-            Self::Unreadable { reason } => write!(f, "it could not be read: {reason}"),
+            Self::Blank => f.write_str("empty"),
+            Self::BeyondLimit => f.write_str("not reached: the scan stopped at its folder limit"),
+            Self::Unreadable { reason } => write!(f, "could not be read: {reason}"),
         }
     }
 }
@@ -178,15 +178,15 @@ impl fmt::Display for SearchNotice {
         match self {
             Self::ScanCutShort { folder, scanned, left } => write!(
                 f,
-                "the scan of {} stopped at its limit of {scanned} folders; at least {left} more were not looked at",
+                "the scan of {} stopped at its limit of {scanned} folders; at least {left} more were not searched",
                 folder.display()
             ),
             Self::UnreadableFolder { folder, reason } => {
-                write!(f, "could not look into {}: {reason}", folder.display())
+                write!(f, "could not search {}: {reason}", folder.display())
             }
-            Self::BadIgnoreRule { reason } => write!(f, "an ignore rule was passed over: {reason}"),
+            Self::BadIgnoreRule { reason } => write!(f, "ignored an invalid ignore rule: {reason}"),
             Self::WorkspaceIsUserHome { folder } => {
-                write!(f, "{} is the user's own folder: it has no project memory", folder.display())
+                write!(f, "{} is your home folder: it has no project memory", folder.display())
             }
         }
     }

@@ -158,7 +158,7 @@ fn a_link_out_of_the_project_does_not_come_in_and_is_named() {
     }
     let links: Vec<String> = jit.links_out().iter().map(|skipped| skipped.reason.to_string()).collect();
     let target = world.path("user/.aws/credentials").display().to_string();
-    assert_eq!(links, [format!("it is a link to {target}, which is outside, and was not read")]);
+    assert_eq!(links, [format!("link to {target}, which is outside; not read")]);
 }
 
 /// While another program swaps a folder for a link that leads out, over and over, its memory is asked for.

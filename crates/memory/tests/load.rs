@@ -124,7 +124,7 @@ fn a_scan_that_was_cut_short_says_so() {
     let notice = SearchNotice::ScanCutShort { folder, scanned: 2, left: 1 };
     assert_eq!(world.load().notices, std::slice::from_ref(&notice));
     assert!(
-        notice.to_string().ends_with("stopped at its limit of 2 folders; at least 1 more were not looked at")
+        notice.to_string().ends_with("stopped at its limit of 2 folders; at least 1 more were not searched")
     );
     assert!(World::new(EVERYWHERE).full(3).load().notices.is_empty());
 }

@@ -9,7 +9,7 @@ use longhaul_conversation::Timestamp;
 use longhaul_memory::{
     Fact, FactChange, FactScope, MemoryError, Proposal, SavedFact, save_fact, save_target,
 };
-use longhaul_workspace::Patience;
+use longhaul_workspace::LockTimeout;
 use proptest::prelude::*;
 use world::World;
 
@@ -22,7 +22,7 @@ fn fact(text: &str) -> Fact {
 }
 
 fn save(path: &Path, text: &str) -> Result<SavedFact, MemoryError> {
-    save_fact(path, &fact(text), now(), Patience::default())
+    save_fact(path, &fact(text), now(), LockTimeout::default())
 }
 
 /// Saves a fact to a file with this text, and checks what it holds then; `ITEM` stands for the new line.
@@ -106,11 +106,11 @@ fn a_proposal_is_written_as_it_was_shown() {
         "--- Current\n+++ Proposed\n@@ -1 +1,4 @@\n text\n+\n+## Gemini Added Memories\n+- new fact <!-- saved 2026-03-04 -->\n"
     );
     let shown = proposal.after().to_owned();
-    proposal.clone().accept(Patience::default()).expect("written");
+    proposal.clone().accept(LockTimeout::default()).expect("written");
     assert_eq!(fs::read_to_string(&path).expect("readable"), shown);
     // Somebody else was faster: their words stay, and the fact is added to them.
     fs::write(&path, "other words\n").expect("written");
-    proposal.accept(Patience::default()).expect("written");
+    proposal.accept(LockTimeout::default()).expect("written");
     let text = fs::read_to_string(&path).expect("readable");
     assert!(text.starts_with("other words\n") && text.contains("- new fact"), "{text}");
 }
@@ -121,11 +121,11 @@ fn what_the_user_made_of_a_proposal_is_written_unless_the_file_changed() {
     let path = folder.path().join("GEMINI.md");
     let proposal = Proposal::load(&path, &fact("new fact"), now()).expect("nothing there");
     let edited = proposal.clone().edited("My own words.\n".into()).expect("no secret");
-    let saved = edited.clone().accept(Patience::default()).expect("written");
+    let saved = edited.clone().accept(LockTimeout::default()).expect("written");
     assert_eq!(saved.to_string(), "Okay, I've updated the memory file with your modifications.");
     assert_eq!(fs::read_to_string(&path).expect("readable"), "My own words.\n");
     fs::write(&path, "other").expect("written");
-    assert!(matches!(edited.accept(Patience::default()), Err(MemoryError::ChangedMeanwhile { .. })));
+    assert!(matches!(edited.accept(LockTimeout::default()), Err(MemoryError::ChangedMeanwhile { .. })));
     assert_eq!(fs::read_to_string(&path).expect("readable"), "other");
     let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     assert!(matches!(proposal.edited(token), Err(MemoryError::Secret { .. })));
@@ -170,9 +170,9 @@ proptest! {
         let path = folder.path().join("GEMINI.md");
         fs::write(&path, &before).expect("written");
         if let Ok(fact) = Fact::parse(&text) {
-            save_fact(&path, &fact, now(), Patience::default()).expect("saved");
+            save_fact(&path, &fact, now(), LockTimeout::default()).expect("saved");
             let once = fs::read_to_string(&path).expect("readable");
-            save_fact(&path, &fact, now(), Patience::default()).expect("saved");
+            save_fact(&path, &fact, now(), LockTimeout::default()).expect("saved");
             prop_assert_eq!(&fs::read_to_string(&path).expect("readable"), &once);
             for line in before.lines().filter(|line| !line.trim().is_empty()) {
                 prop_assert!(once.lines().any(|kept| kept == line), "{:?} is gone from {:?}", line, once);

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 
-use longhaul_workspace::{Lock, Patience, WorkspaceError, write_private_atomically};
+use longhaul_workspace::{Lock, LockTimeout, WorkspaceError, write_private_atomically};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
@@ -119,10 +119,10 @@ pub fn save_always_allow(
     path: &Path,
     reach: Reach,
     choice: &AlwaysAllow,
-    patience: Patience,
+    timeout: LockTimeout,
 ) -> Result<Rule, PolicyError> {
     let described = choice.rule_for(reach)?.describe();
-    let _lock = Lock::beside(path, "saving an approval", patience)?;
+    let _lock = Lock::beside(path, "saving an approval", timeout)?;
     let mut text = read(path)?;
     saved_rules(&text, path, reach)?;
     let added = choice.to_table();
@@ -148,13 +148,13 @@ pub fn save_always_allow(
 /// # Errors
 /// [`PolicyError::Broken`] if the file has mistakes or is written so that only its author can change it,
 /// [`PolicyError::NotSaved`] if it cannot be written. The file is then as it was.
-pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyError> {
+pub fn revoke_saved(rule: &Rule, timeout: LockTimeout) -> Result<usize, PolicyError> {
     let RuleSource::Saved { reach, path, .. } = &rule.source else { return Ok(0) };
     let (reach, described) = (*reach, rule.describe());
     if !path.exists() {
         return Ok(0);
     }
-    let _lock = Lock::beside(path, "revoking an approval", patience)?;
+    let _lock = Lock::beside(path, "revoking an approval", timeout)?;
     let text = read(path)?;
     let before = saved_rules(&text, path, reach)?;
     let is_meant = |rule: &Rule| rule.describe() == described;

@@ -8,7 +8,7 @@ use longhaul_policy::{
     RuleSource, RuleTier, SavedFiles, Situation, default_rules, load_policies, parse_rules, revoke_saved,
     save_always_allow,
 };
-use longhaul_workspace::Patience;
+use longhaul_workspace::LockTimeout;
 use serde_json::json;
 
 const GOOD: &str = "[[rule]]\ntoolName = 'glob'\ndecision = 'deny'\npriority = 1\n";
@@ -260,7 +260,7 @@ fn choice(tool: &str, calls: AllowedCalls) -> AlwaysAllow {
 }
 
 fn save(path: &Path, choice: &AlwaysAllow) -> Result<Rule, PolicyError> {
-    save_always_allow(path, Reach::Everywhere, choice, Patience::default())
+    save_always_allow(path, Reach::Everywhere, choice, LockTimeout::default())
 }
 
 fn commands(prefixes: &[&str]) -> AllowedCalls {
@@ -272,7 +272,8 @@ fn a_saved_choice_counts_and_is_saved_once() {
     let folders = Folders::new();
     let path = folders.at("policies/auto-saved.toml");
     let save = |choice: &AlwaysAllow| {
-        let rule = save_always_allow(&path, Reach::Everywhere, choice, Patience::default()).expect("saved");
+        let rule =
+            save_always_allow(&path, Reach::Everywhere, choice, LockTimeout::default()).expect("saved");
         assert_eq!((rule.reach(), rule.describe()), (Some(Reach::Everywhere), choice.describe()));
         rule.to_string()
     };
@@ -381,7 +382,7 @@ fn check_revoked(before: &str, revoked: &str, expected: Result<(usize, &str), &s
     let (mut rules, _) = parse_rules(&format!("[[rule]]\n{revoked}\n"), &path, RuleTier::User);
     let mut rule = rules.pop().expect("a rule");
     rule.source = RuleSource::Saved { reach: Reach::Everywhere, path: path.clone(), line: 1 };
-    let revoked = revoke_saved(&rule, Patience::default());
+    let revoked = revoke_saved(&rule, LockTimeout::default());
     let after = fs::read_to_string(&path).expect("there");
     match (revoked, expected) {
         (Ok(count), Ok(expected)) => assert_eq!((count, after.as_str()), expected),
@@ -430,7 +431,8 @@ fn a_saved_choice_counts_where_it_was_made_for() {
     };
     for (reach, tool) in [(Reach::Project, "replace"), (Reach::Everywhere, "write_file")] {
         let path = files.of(reach).expect("a file");
-        save_always_allow(path, reach, &choice(tool, AllowedCalls::All), Patience::default()).expect("saved");
+        save_always_allow(path, reach, &choice(tool, AllowedCalls::All), LockTimeout::default())
+            .expect("saved");
     }
     let load = |saved: SavedFiles| {
         let user = vec![folders.at("policies")];

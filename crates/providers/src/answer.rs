@@ -17,7 +17,7 @@ use crate::watch::Watch;
 
 /// The most that an answer in one piece may have.
 const LONGEST_WHOLE: usize = 64 << 20;
-/// How long to wait for the end of a connection's answer when its content is complete.
+/// The time to wait for the end of a response whose content is complete.
 const DRAIN: Duration = Duration::from_millis(100);
 
 /// An answer that is being read.
@@ -30,7 +30,7 @@ pub(crate) struct Reading {
     watch: Watch,
 }
 
-/// What has been sent. The content type does not tell: servers get it wrong.
+/// The kind of body. The content type does not tell: servers get it wrong.
 enum Kind {
     Unknown,
     /// A stream, or a text that begins like one; a comment tells for certain.
@@ -41,7 +41,7 @@ enum Kind {
     Whole(Vec<u8>),
 }
 
-/// How a step of reading went.
+/// The result of one read.
 pub(crate) enum Next {
     More,
     Finished,
@@ -98,9 +98,7 @@ impl Reading {
                 return self.take(&bytes, callee, out);
             }
             Ok(None) => None,
-            Ok(Some(Err(error))) => {
-                Some(format!("the connection was lost: {}", crate::http::innermost(&error)))
-            }
+            Ok(Some(Err(error))) => Some(format!("connection lost: {}", crate::http::innermost(&error))),
             Err(_) => return Ok(Next::More),
         };
         match self.end(callee, out) {
@@ -166,6 +164,7 @@ impl Reading {
                 let page = String::from_utf8_lossy(bytes);
                 let reason = page_reason(&page, self.status.as_u16(), &callee.provider.key);
                 let host = callee.provider.endpoint.host().to_string();
+                let reason = format!("returned {reason}");
                 return Err(Failure::lasting(ModelError::NotAModel { host, reason }));
             }
             Kind::Whole(bytes) => match serde_json::from_slice::<Value>(bytes) {
@@ -191,23 +190,23 @@ impl Reading {
     }
 }
 
-/// Whether an event shows the reader something.
+/// True if an event shows the reader something.
 pub(crate) fn is_shown(event: &ResponseEvent) -> bool {
     matches!(event, ResponseEvent::TextDelta(_) | ResponseEvent::ThoughtDelta(_) | ResponseEvent::Part(_))
 }
 
-/// Whether an answer ends for a reason that explains why there is nothing in it.
+/// True if an answer ends for a reason that explains why there is nothing in it.
 fn stopped_early(event: &ResponseEvent) -> bool {
     matches!(event, ResponseEvent::Finished(reason) if !matches!(reason, FinishReason::Stop | FinishReason::ToolCalls))
 }
 
 fn empty() -> ModelError {
-    ModelError::Interrupted { reason: "it was empty".into() }
+    ModelError::Interrupted { reason: "empty response".into() }
 }
 
 fn not_a_stream(callee: Callee<'_>) -> ModelError {
     let host = callee.provider.endpoint.host().to_string();
-    ModelError::NotAModel { host, reason: "it sent something that is no stream of events".into() }
+    ModelError::NotAModel { host, reason: "returned something other than an event stream".into() }
 }
 
 fn judge_fault(callee: Callee<'_>, fault: StreamFault) -> Failure {

@@ -24,13 +24,13 @@ use crate::answer::{Next, Reading, is_shown};
 use crate::failure::{Callee, judge_answer};
 use crate::http::{DialError, HttpClient, Target};
 use crate::limits::AnswerBudget;
-use crate::retry::{Again, Failure, Listener, Patience, RetrySettings, Surroundings, Waiting};
+use crate::retry::{Again, Failure, Listener, RetryBudget, RetrySettings, Surroundings, Waiting};
 use crate::settings::{Key, ProviderSettings};
 use crate::watch::{Watch, stalled};
 
 /// The most of an error's body that is read.
 const LONGEST_ERROR: usize = 64 << 10;
-/// How long an error's body is waited for.
+/// The time to wait for an error's body.
 const ERROR_TIME: Duration = Duration::from_secs(10);
 
 /// The models of one provider. A request names the one it wants.
@@ -50,7 +50,7 @@ impl HttpModel {
         Self { provider, http, retry, surroundings, listener: Listener::default() }
     }
 
-    /// The same with another patience.
+    /// The same with other retry settings.
     #[must_use]
     pub fn with_retry(self, retry: RetrySettings) -> Self {
         Self { retry, ..self }
@@ -78,11 +78,11 @@ impl HttpModel {
         };
         let post = Post::new(self, &model, &path, &body, rules)?;
         let started = Instant::now();
-        let mut patience = Patience::new(post.rules.retry);
+        let mut retries = RetryBudget::new(post.rules.retry);
         loop {
             match post.count(self, format, started).await {
                 Ok(count) => return Ok(Some(count)),
-                Err(failure) => self.wait(failure, &mut patience, started).await?,
+                Err(failure) => self.wait(failure, &mut retries, started).await?,
             }
         }
     }
@@ -91,11 +91,11 @@ impl HttpModel {
     async fn wait(
         &self,
         failure: Failure,
-        patience: &mut Patience,
+        retries: &mut RetryBudget,
         started: Instant,
     ) -> Result<(), ModelError> {
         let random = self.surroundings.random();
-        match patience.next_wait(failure.again, started.elapsed(), random) {
+        match retries.next_wait(failure.again, started.elapsed(), random) {
             Some(wait) => {
                 (self.listener.0)(Waiting { error: &failure.error, wait });
                 sleep(wait).await;
@@ -153,7 +153,7 @@ impl Model for HttpModel {
             state: post.map_or_else(State::Failed, State::Asking),
             ready: VecDeque::new(),
             has_shown: false,
-            patience: Patience::new(retry),
+            retries: RetryBudget::new(retry),
             started: Instant::now(),
         };
         Box::pin(stream::unfold(call, |mut call| async {
@@ -297,7 +297,7 @@ impl Post {
                 );
             }
             let host = http.provider.endpoint.host().to_string();
-            Failure::lasting(ModelError::NotAModel { host, reason: "it sent no count".into() })
+            Failure::lasting(ModelError::NotAModel { host, reason: "returned no token count".into() })
         })
     }
 }
@@ -320,7 +320,7 @@ fn key_header(provider: &ProviderSettings) -> Result<Option<(HeaderName, HeaderV
     };
     let mut value = value.map_err(|_| ModelError::Unauthorised {
         provider: provider.name.clone(),
-        reason: Some("it holds characters that no key has".into()),
+        reason: Some("it contains invalid characters".into()),
     })?;
     value.set_sensitive(true);
     Ok(Some((name, value)))
@@ -343,7 +343,7 @@ async fn read_some(mut body: Incoming) -> Vec<u8> {
     bytes
 }
 
-/// How far a request came that failed before it was answered.
+/// The progress of a request that failed before a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     /// There was no connection to send it on.
@@ -377,9 +377,9 @@ struct Call<'a> {
     model: &'a HttpModel,
     state: State,
     ready: VecDeque<ResponseEvent>,
-    /// Whether something was handed on that the call cannot take back.
+    /// True if something was handed on that the call cannot take back.
     has_shown: bool,
-    patience: Patience,
+    retries: RetryBudget,
     started: Instant,
 }
 
@@ -437,13 +437,13 @@ impl Call<'_> {
         }
     }
 
-    /// Tries again if nothing was shown and there is patience left; what is ready is then forgotten.
+    /// Tries again if nothing was shown and the retry budget allows it; what is ready is then forgotten.
     async fn fail(&mut self, failure: Failure, post: Post) {
         if self.has_shown {
             self.state = State::Failed(failure.error);
             return;
         }
-        match self.model.wait(failure, &mut self.patience, self.started).await {
+        match self.model.wait(failure, &mut self.retries, self.started).await {
             Ok(()) => {
                 self.ready.clear();
                 self.state = State::Asking(post);

@@ -9,7 +9,7 @@ pub(crate) fn entries(text: &'static str) -> impl Iterator<Item = &'static str> 
 pub(crate) fn pairs(text: &'static str) -> Vec<(&'static str, &'static str)> {
     let pair = |line: &'static str| {
         let (name, meaning) =
-            line.split_once(' ').unwrap_or_else(|| panic!("a name and what it stands for, not {line:?}"));
+            line.split_once(' ').unwrap_or_else(|| panic!("expected a name and its target, found {line:?}"));
         (name, meaning.trim())
     };
     entries(text).map(pair).collect()

@@ -1,4 +1,4 @@
-//! What a provider's refusal means, and what can be done about it.
+//! Classification of a provider's errors by what can be done about them.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::settings::{Key, ProviderSettings};
 /// The longest message of a provider's that is shown.
 const LONGEST_REASON: usize = 300;
 
-/// Whom a call went to, for the messages about it.
+/// The provider and model of a call, for error messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Callee<'a> {
     pub(crate) provider: &'a ProviderSettings,
@@ -31,11 +31,11 @@ pub(crate) fn judge_answer(
 ) -> Failure {
     let host = || callee.provider.endpoint.host().to_string();
     if status.is_redirection() {
-        let reason = format!("it redirects to another address ({})", status.as_u16());
+        let reason = format!("redirected to another address ({})", status.as_u16());
         return Failure::lasting(ModelError::NotAModel { host: host(), reason });
     }
     if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
-        let reason = "the proxy wants a name and a password".to_string();
+        let reason = "the proxy requires authentication".to_string();
         return Failure::lasting(ModelError::Unreachable { host: host(), reason });
     }
     let asked = retry_after(headers, now);
@@ -59,12 +59,14 @@ fn judge_page(callee: Callee<'_>, status: StatusCode, page: &str, asked: Option<
     let reason = page_reason(page, status.as_u16(), &callee.provider.key);
     if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
         let again = asked.map_or(Again::Soon, Again::After);
+        let reason = format!("the endpoint returned {reason}");
         return Failure { error: ModelError::Busy { reason, retry_after: asked }, again };
     }
-    Failure::lasting(ModelError::NotAModel { host: callee.provider.endpoint.host().to_string(), reason })
+    let host = callee.provider.endpoint.host().to_string();
+    Failure::lasting(ModelError::NotAModel { host, reason: format!("returned {reason}") })
 }
 
-/// Says that a web page came, and what it is called.
+/// A web page that came instead of a response, with its title.
 pub(crate) fn page_reason(page: &str, status: u16, key: &Key) -> String {
     let lower = page.to_ascii_lowercase();
     let title = lower.find("<title").and_then(|start| {
@@ -73,12 +75,12 @@ pub(crate) fn page_reason(page: &str, status: u16, key: &Key) -> String {
         Some(shown(&page[open..end], key))
     });
     match title.filter(|title| !title.is_empty()) {
-        Some(title) => format!("it sent a web page, {title:?} ({status})"),
-        None => format!("it sent a web page ({status})"),
+        Some(title) => format!("a web page, {title:?} ({status})"),
+        None => format!("a web page ({status})"),
     }
 }
 
-/// What a provider says went wrong, whichever format it says it in.
+/// A provider's error report, in any of the formats.
 #[derive(Debug, Default)]
 struct Told {
     message: String,
@@ -172,7 +174,10 @@ impl Told {
             404 if self.is_about_the_model(callee.model) => Failure::lasting(unknown_model(callee)),
             404 | 405 => {
                 let host = callee.provider.endpoint.host().to_string();
-                Failure::lasting(ModelError::NotAModel { host, reason: reason() })
+                let said = shown(&self.message, &callee.provider.key);
+                let said = if said.is_empty() { said } else { format!(" ({said})") };
+                let reason = format!("returned {status}: wrong endpoint or unknown model{said}");
+                Failure::lasting(ModelError::NotAModel { host, reason })
             }
             400 if self.says(&["model_not_found", "unexpected model name", "is not a valid model"]) => {
                 Failure::lasting(unknown_model(callee))
@@ -217,7 +222,7 @@ impl Told {
             || (!model.is_empty() && self.message.contains(model))
     }
 
-    /// What the provider said, fit to be shown.
+    /// The provider's message, sanitised for display.
     fn reason(&self, key: &Key, status: u16) -> String {
         let said = shown(&self.message, key);
         if said.is_empty() { format!("status {status}") } else { format!("{said} ({status})") }
@@ -230,7 +235,7 @@ fn unknown_model(callee: Callee<'_>) -> ModelError {
     ModelError::UnknownModel { model: callee.model.to_string(), nearest }
 }
 
-/// What somebody else wrote, fit to be shown: without the key, on one line and not too long.
+/// Foreign text, sanitised for display: without the key, on one line and not too long.
 fn shown(text: &str, key: &Key) -> String {
     // A key that is cut off would not be recognised.
     one_line(&without_key(text, key))
@@ -412,9 +417,9 @@ mod tests {
         check(407, &"", "Unreachable, never");
         assert_eq!(
             page_reason("<HTML><Title lang=en>Log\n in</Title>", 200, &Key::NotNeeded),
-            "it sent a web page, \"Log in\" (200)"
+            "a web page, \"Log in\" (200)"
         );
-        assert_eq!(page_reason("<p>", 404, &Key::NotNeeded), "it sent a web page (404)");
+        assert_eq!(page_reason("<p>", 404, &Key::NotNeeded), "a web page (404)");
     }
 
     #[track_caller]

@@ -40,9 +40,9 @@ pub(crate) fn usual_provider(format: WireFormat) -> &'static KnownProvider {
 fn read_line(line: &'static str) -> KnownProvider {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [name, format, endpoint, keys, variable, ref models @ ..] = words[..] else {
-        panic!("no line of a provider: {line:?}")
+        panic!("malformed provider line: {line:?}")
     };
-    let format = WireFormat::from_word(format).unwrap_or_else(|| panic!("no known format in {line:?}"));
+    let format = WireFormat::from_word(format).unwrap_or_else(|| panic!("unknown format in {line:?}"));
     let stated = |word: &&str| *word != "-";
     KnownProvider {
         name,

@@ -1,4 +1,4 @@
-//! Which provider and which model a name means.
+//! The provider and model that a name stands for.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What models cost, and what a call has cost.
+//! Prices of models, and the cost of a call.
 
 use std::fmt;
 use std::iter::Sum;
@@ -13,16 +13,16 @@ use crate::data::entries;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MicroDollars(pub u64);
 
-/// What a model costs.
+/// The prices of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
-    /// What is charged as a rule.
+    /// The usual rates.
     pub usual: Rates,
-    /// What is charged for requests longer than so many tokens, where that is more.
+    /// The rates for requests longer than this many tokens, where they are higher.
     pub long: Option<(TokenCount, Rates)>,
 }
 
-/// What a million tokens cost.
+/// The price of a million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
     /// Of the request.
@@ -35,7 +35,7 @@ pub struct Rates {
     pub output: MicroDollars,
 }
 
-/// What it costs to write a million tokens to a cache.
+/// The price of writing a million tokens to a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheWriting {
     /// For some minutes.
@@ -50,8 +50,9 @@ static TABLE: LazyLock<Vec<(&str, Prices)>> =
 
 fn read_line(line: &'static str) -> (&'static str, Prices) {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let tokens =
-        |word: &str| TokenCount(word.parse().unwrap_or_else(|_| panic!("no number of tokens in {line:?}")));
+    let tokens = |word: &str| {
+        TokenCount(word.parse().unwrap_or_else(|_| panic!("expected a number of tokens in {line:?}")))
+    };
     match words[..] {
         [name, input, cached, output] => {
             (name, Prices { usual: rates(name, [input, cached, output]), long: None })
@@ -61,7 +62,7 @@ fn read_line(line: &'static str) -> (&'static str, Prices) {
             let usual = rates(name, [input, cached, output]);
             (name, Prices { usual, long: Some((tokens(above), long)) })
         }
-        _ => panic!("no line of prices: {line:?}"),
+        _ => panic!("malformed price line: {line:?}"),
     }
 }
 
@@ -80,14 +81,16 @@ pub fn known_prices(model: &str) -> Option<Prices> {
 
 fn rates(name: &str, dollars: [&str; 3]) -> Rates {
     let [input, cached, output] = dollars.map(|word| {
-        MicroDollars::from_dollars(word.parse().unwrap_or_else(|_| panic!("{word:?} is no price of {name}")))
+        MicroDollars::from_dollars(
+            word.parse().unwrap_or_else(|_| panic!("invalid price {word:?} of {name}")),
+        )
     });
     let writing = name.starts_with("claude-").then(|| CacheWriting::of(input));
     Rates { input, cached: Some(cached), writing, output }
 }
 
 impl CacheWriting {
-    /// What Anthropic charges where a request costs `input`.
+    /// Anthropic's rates where a request costs `input`.
     pub fn of(input: MicroDollars) -> Self {
         Self {
             minutes: MicroDollars(input.0.saturating_mul(5) / 4),
@@ -101,7 +104,7 @@ pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|(name, _)| *name)
 }
 
-/// Whether `name` is `known`, perhaps with a date or a number behind it; other words make it another model.
+/// True if `name` is `known`, perhaps with a date or a number behind it; other words make it another model.
 fn is_version_of(name: &str, known: &str) -> bool {
     let Some(rest) = name.strip_prefix(known) else { return false };
     let is_version =
@@ -109,7 +112,7 @@ fn is_version_of(name: &str, known: &str) -> bool {
     rest.is_empty() || rest.strip_prefix(['-', '@']).is_some_and(|rest| rest.split('-').all(is_version))
 }
 
-/// What a call has cost: hidden reasoning included, and tokens from and for a cache at their own price. `None` without
+/// The cost of a call: hidden reasoning included, and tokens from and for a cache at their own price. `None` without
 /// figures.
 pub fn cost(usage: &Usage, prices: &Prices) -> Option<MicroDollars> {
     if usage.input.is_none() && usage.output.is_none() {

@@ -8,16 +8,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hyper::HeaderMap;
 use longhaul_conversation::{ModelError, Timestamp};
 
-/// How patient to be with a provider that does not answer.
+/// Limits of the attempts to reach a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetrySettings {
-    /// How often to call at most.
+    /// The maximum number of attempts.
     pub attempts: u32,
     /// The longest first wait; each further one may be twice as long.
     pub base: Duration,
     /// The longest wait, unless the provider asks for more.
     pub longest: Duration,
-    /// How long all attempts may take together.
+    /// The longest time for all attempts together.
     pub budget: Duration,
 }
 
@@ -31,9 +31,9 @@ pub struct Surroundings {
 /// A call has failed and will be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<'a> {
-    /// Why it failed.
+    /// The error.
     pub error: &'a ModelError,
-    /// How long until the next attempt.
+    /// The time until the next attempt.
     pub wait: Duration,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Failure {
     pub(crate) again: Again,
 }
 
-/// Whether a call that failed is worth another attempt.
+/// The kind of retry that a failed call is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
     Never,
@@ -75,7 +75,7 @@ pub(crate) enum Again {
 
 /// Counts the attempts of one call.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct RetryBudget {
     settings: RetrySettings,
     failures: u32,
     /// Those of them after which the call is made again only once.
@@ -142,12 +142,12 @@ impl Failure {
     }
 }
 
-impl Patience {
+impl RetryBudget {
     pub(crate) fn new(settings: RetrySettings) -> Self {
         Self { settings, failures: 0, final_failures: 0 }
     }
 
-    /// How long to wait before the next attempt, `elapsed` after the first one began; `None` to give up.
+    /// The wait before the next attempt, `elapsed` after the first one began; `None` to give up.
     ///
     /// The wait is random between nothing and a bound that doubles, so that many clients do not come back at once; a
     /// wait that the provider asks for is kept, with a little more.
@@ -173,7 +173,7 @@ impl Patience {
     }
 }
 
-/// How long a provider asks to wait in its headers: in milliseconds, in seconds, or until a date.
+/// The wait that a provider asks for in its headers: in milliseconds, in seconds, or until a date.
 pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(millis) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
@@ -210,10 +210,10 @@ mod tests {
 
     #[track_caller]
     fn check_waits(settings: RetrySettings, again: Again, random: u64, expected: &[f64]) {
-        let mut patience = Patience::new(settings);
+        let mut retries = RetryBudget::new(settings);
         let mut elapsed = Duration::ZERO;
         let mut waits = Vec::new();
-        while let Some(wait) = patience.next_wait(again, elapsed, random) {
+        while let Some(wait) = retries.next_wait(again, elapsed, random) {
             elapsed += wait;
             waits.push((wait.as_secs_f64() * 100.0).round() / 100.0);
         }

@@ -1,4 +1,4 @@
-//! What must be known of a provider to call it. Whoever reads settings and environment fills these in.
+//! Settings of a provider, filled in by whoever reads settings and environment.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::known::usual_provider;
 use crate::limits::AnswerLimits;
 use crate::prices::Prices;
 
-/// How long is usually waited for the next piece of an answer. Some models think for minutes and say nothing of it.
+/// The default time to wait for the next piece of a response. Some models think for minutes and say nothing of it.
 const IDLE: Duration = Duration::from_secs(180);
 
 /// A provider: where it is, how to speak to it and with which key.
@@ -24,20 +24,20 @@ const IDLE: Duration = Duration::from_secs(180);
 pub struct ProviderSettings {
     /// The name before the slash in `provider/model`, and in messages.
     pub name: String,
-    /// How it wants to be spoken to.
+    /// Its wire format.
     pub format: WireFormat,
-    /// Where it is.
+    /// Its location.
     pub endpoint: Endpoint,
     /// The key to give.
     pub key: Key,
-    /// What the user states of its models, by name; this wins over the tables.
+    /// The user's settings for its models, by name; they override the tables.
     pub models: BTreeMap<String, ModelSettings>,
-    /// Whether Anthropic is told what to cache where the request does not say.
+    /// True if Anthropic is told what to cache where the request does not say.
     pub marks_cache: bool,
-    /// How long nothing of an answer may arrive before a call counts as failed; pings and empty pieces do not count. Models
+    /// The time without any piece of a response before a call counts as failed; pings and empty pieces do not count. Models
     /// may think before they say anything.
     pub idle: Duration,
-    /// How much of an answer is read, and for how long.
+    /// Limits of a response: its size and its time.
     pub limits: AnswerLimits,
 }
 
@@ -50,19 +50,19 @@ pub enum Key {
     NotNeeded,
     /// There should be one.
     Missing {
-        /// Where one was looked for.
+        /// The places searched.
         looked_at: Vec<String>,
     },
 }
 
-/// What the user states of a model.
+/// The user's settings for a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ModelSettings {
     /// Its context window.
     pub window: Option<TokenCount>,
-    /// How much of the window an answer may take.
+    /// The room reserved for a response.
     pub output_reserve: Option<TokenCount>,
-    /// What it costs.
+    /// Its prices.
     pub prices: Option<Prices>,
 }
 
@@ -74,11 +74,11 @@ pub struct Endpoint {
 
 /// Text that is no address of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is no address: {reason}", shown(.text))]
+#[error("invalid address{}: {reason}", shown(.text))]
 pub struct EndpointError {
     /// The text, without anything that might be a key or a password; empty where it may be one altogether.
     pub text: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: &'static str,
 }
 
@@ -117,7 +117,7 @@ impl ProviderSettings {
         context_window(Some(model), self.models.get(model).and_then(|model| model.window)).0
     }
 
-    /// How much of the window an answer may take: what the user states, else, where the provider must be told, what is
+    /// The room reserved for a response: what the user states, else, where the provider must be told, what is
     /// usual for the model.
     pub fn output_reserve(&self, model: &str) -> Option<TokenCount> {
         let stated = self.models.get(model).and_then(|model| model.output_reserve);
@@ -137,23 +137,23 @@ impl Endpoint {
         let fail = |reason| EndpointError { text: without_secrets(text), reason };
         let trimmed = text.trim().trim_end_matches('/');
         if !trimmed.starts_with("https://") && !trimmed.starts_with("http://") {
-            return Err(fail("it must begin with https:// or http://"));
+            return Err(fail("must start with https:// or http://"));
         }
-        let base: Uri = trimmed.parse().map_err(|_| fail("it cannot be read"))?;
+        let base: Uri = trimmed.parse().map_err(|_| fail("malformed"))?;
         let authority = base.authority().map_or("", |authority| authority.as_str());
         if authority.contains('@') {
-            return Err(fail("a name or password does not belong into it"));
+            return Err(fail("must not contain a user name or password"));
         }
         if base.query().is_some() {
-            return Err(fail("it must not have a query"));
+            return Err(fail("must not have a query string"));
         }
         if base.host().is_none_or(str::is_empty) {
-            return Err(fail("it names no host"));
+            return Err(fail("has no host"));
         }
         Ok(Self { base })
     }
 
-    /// Where a provider of this format usually is.
+    /// The default endpoint of this format.
     pub fn usual(format: WireFormat) -> Self {
         Self { base: Uri::from_static(usual_provider(format).endpoint) }
     }
@@ -163,12 +163,12 @@ impl Endpoint {
         self.base.authority().map_or("", |authority| authority.as_str())
     }
 
-    /// Where to connect to.
+    /// The host and port to connect to.
     pub(crate) fn target(&self) -> Option<Target> {
         Target::of(&self.base)
     }
 
-    /// Whether it is on this machine; such an endpoint needs no key.
+    /// True if it is on this machine; such an endpoint needs no key.
     pub fn is_local(&self) -> bool {
         let host = self.base.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         let is_loopback = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified());
@@ -203,7 +203,7 @@ impl fmt::Debug for Endpoint {
 }
 
 fn shown(text: &str) -> String {
-    if text.is_empty() { "what stands there".into() } else { format!("{text:?}") }
+    if text.is_empty() { String::new() } else { format!(" {text:?}") }
 }
 
 /// An address without the places where keys and passwords stand: before an `@` and behind a `?`. What does not begin as

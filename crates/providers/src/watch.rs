@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::limits::AnswerBudget;
 use crate::retry::Failure;
 
-/// What a part is counted at beside its content: a great many empty ones take room, too.
+/// The overhead counted for a part: a great many empty ones take room, too.
 const PART: u64 = 256;
 
 /// Watches one answer. Comments, pings and deltas without content do not count as a sign of life.
@@ -23,9 +23,9 @@ pub(crate) struct Watch {
     last_content: Instant,
     /// Bytes of the stream.
     stream: u64,
-    /// What was handed on.
+    /// The size handed on.
     told: AnswerSize,
-    /// What the decoder took in beside that.
+    /// The size the decoder took in besides.
     held: AnswerSize,
     usage: Option<Usage>,
 }
@@ -50,7 +50,7 @@ impl Watch {
         self.deadline.min(self.last_content + self.idle)
     }
 
-    /// Why nothing more is waited for, if the time for it is over.
+    /// The reason to stop waiting, once the time is over.
     pub(crate) fn expiry(&self, now: Instant) -> Option<Failure> {
         if now >= self.deadline {
             return Some(over(AnswerLimit::Time(self.budget.time)));
@@ -141,7 +141,7 @@ fn over(limit: AnswerLimit) -> Failure {
 
 /// Nothing of an answer arrived for so long.
 pub(crate) fn stalled(idle: Duration) -> ModelError {
-    ModelError::Interrupted { reason: format!("nothing arrived for {} s", idle.as_secs()) }
+    ModelError::Interrupted { reason: format!("no data for {} s", idle.as_secs()) }
 }
 
 #[cfg(test)]

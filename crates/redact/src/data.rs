@@ -3,7 +3,9 @@
 /// The items of a file whose lines have a word, a blank and a text.
 pub(crate) fn items(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = file.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| line.split_once(' ').unwrap_or_else(|| panic!("a word, a blank and a text: {line}")))
+    lines.map(|line| {
+        line.split_once(' ').unwrap_or_else(|| panic!("expected a word, a space and a text, found {line}"))
+    })
 }
 
 /// The texts of a file under this word.

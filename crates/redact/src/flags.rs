@@ -63,7 +63,7 @@ pub(crate) static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
             groups.insert(names.next().unwrap_or_default(), names.collect::<Vec<_>>());
         } else {
             let flag = Flag::parse(form, rest, &groups);
-            flags.push(flag.unwrap_or_else(|| panic!("a flag is written as the file says: {form} {rest}")));
+            flags.push(flag.unwrap_or_else(|| panic!("malformed flag: {form} {rest}")));
         }
     }
     flags

@@ -41,9 +41,7 @@ pub(crate) static FORMATS: LazyLock<Vec<TokenFormat>> = LazyLock::new(|| {
             alphabets.insert(name, Alphabet::of(set.as_bytes()));
         } else {
             let format = TokenFormat::parse(kind, rest, &alphabets);
-            formats.push(
-                format.unwrap_or_else(|| panic!("a format is written as the file says: {kind} {rest}")),
-            );
+            formats.push(format.unwrap_or_else(|| panic!("malformed format: {kind} {rest}")));
         }
     }
     formats

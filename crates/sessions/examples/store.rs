@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use longhaul_conversation::Timestamp;
 use longhaul_sessions::{Store, session_file_name};
-use longhaul_workspace::{Environment, Home, Patience, Projects};
+use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<usize>());
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let environment =
         Environment { longhaul_home: Some(folder.path().join("home")), ..Environment::default() };
     let home = Home::resolve(&environment)?;
-    let project = home.project(&Projects::of(&home).identify(folder.path(), Patience::default())?.id);
+    let project = home.project(&Projects::of(&home).identify(folder.path(), LockTimeout::default())?.id);
     fs::create_dir_all(project.chats())?;
     let mut bytes = 0;
     for number in 0..sessions {

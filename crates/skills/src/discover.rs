@@ -54,10 +54,10 @@ impl SkillTier {
         match self {
             Self::Builtin => "built in",
             Self::Extension => "part of an extension",
-            Self::User => "one of the user's skills",
-            Self::UserShared => "one of the user's shared skills",
-            Self::Workspace => "one of the workspace's skills",
-            Self::WorkspaceShared => "one of the workspace's shared skills",
+            Self::User => "a user skill",
+            Self::UserShared => "a shared user skill",
+            Self::Workspace => "a workspace skill",
+            Self::WorkspaceShared => "a shared workspace skill",
         }
     }
 
@@ -73,7 +73,7 @@ pub const BUILTIN: [&str; 1] = [include_str!("builtin/skill-creator.md")];
 /// A folder of skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillFolder {
-    /// Whose skills they are.
+    /// The owner of the skills.
     pub tier: SkillTier,
     /// The folder, which need not exist.
     pub path: PathBuf,
@@ -90,7 +90,7 @@ pub struct SkillPlaces {
     pub is_trusted: bool,
 }
 
-/// Which skills are wanted.
+/// The skills to look for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillSettings {
     /// True if there are skills at all.
@@ -277,7 +277,7 @@ fn files_in(folder: &Path, notices: &mut Vec<String>) -> Vec<PathBuf> {
     let is_skill = |path: &PathBuf| path.symlink_metadata().is_ok();
     let mut files: Vec<PathBuf> = Some(folder.join(SKILL_FILE)).into_iter().filter(is_skill).collect();
     let Ok(entries) = fs::read_dir(folder) else {
-        notices.push(format!("the skills in {} could not be listed", folder.display()));
+        notices.push(format!("could not list the skills in {}", folder.display()));
         return files;
     };
     let mut folders: Vec<PathBuf> = entries
@@ -289,8 +289,7 @@ fn files_in(folder: &Path, notices: &mut Vec<String>) -> Vec<PathBuf> {
     folders.sort();
     if folders.len() > MOST_FOLDERS {
         let (there, shown) = (folders.len(), folder.display());
-        notices
-            .push(format!("{shown} has {there} folders, of which the first {MOST_FOLDERS} are looked into"));
+        notices.push(format!("{shown} has {there} folders; only the first {MOST_FOLDERS} are searched"));
         folders.truncate(MOST_FOLDERS);
     }
     files.extend(folders.into_iter().map(|folder| folder.join(SKILL_FILE)).filter(is_skill));
@@ -435,9 +434,9 @@ mod tests {
         assert_eq!(
             reasons,
             [
-                "it has no front matter: its first line is not ---",
-                "\"description\" is missing in its front matter",
-                "it is no regular file",
+                "no front matter: the first line is not ---",
+                "\"description\" is missing from the front matter",
+                "not a regular file",
             ]
         );
     }

@@ -11,7 +11,7 @@ use crate::{ManifestError, SkillName};
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     /// The file is no SKILL.md. Its author corrects it.
-    #[error("{} is no skill", path.display())]
+    #[error("{} is not a valid skill", path.display())]
     NoSkill {
         /// The file.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum SkillError {
         cause: ManifestError,
     },
     /// There is nothing to install or link there. The caller names another path.
-    #[error("{} holds no skill: {reason}", path.display())]
+    #[error("no skill in {}: {reason}", path.display())]
     NothingThere {
         /// The path.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum SkillError {
         reason: String,
     },
     /// Something in a folder must not be copied. The author takes it out.
-    #[error("{} cannot be installed: {reason}", path.display())]
+    #[error("cannot use {}: {reason}", path.display())]
     Refused {
         /// The file.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum SkillError {
         reason: String,
     },
     /// A skill of this name is there already. The caller removes it, or chooses another place.
-    #[error("there is already a skill {name:?} at {}", path.display())]
+    #[error("skill {name:?} already exists at {}", path.display())]
     Exists {
         /// The name.
         name: String,
@@ -44,19 +44,19 @@ pub enum SkillError {
         path: PathBuf,
     },
     /// No skill has this name. The caller looks at the list.
-    #[error("there is no skill {name:?}")]
+    #[error("unknown skill {name:?}")]
     Unknown {
         /// The name that was given.
         name: String,
     },
     /// Nothing of this name waits. The caller looks at the list.
-    #[error("nothing waits under the name {name:?}")]
+    #[error("nothing named {name:?} is pending")]
     NothingWaits {
         /// The name that was given.
         name: String,
     },
     /// The skill came in another way and leaves the same way.
-    #[error("{name} is {tier}, and is not removed on its own")]
+    #[error("{name} is {tier} and cannot be removed on its own")]
     NotOurs {
         /// The skill.
         name: SkillName,
@@ -78,7 +78,7 @@ pub enum SkillError {
         reason: String,
     },
     /// The last acceptance stays. The user changes by hand what is to be changed.
-    #[error("the last acceptance cannot be undone: {reason}")]
+    #[error("could not undo the last acceptance: {reason}")]
     NotUndone {
         /// The reason, in words.
         reason: String,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
 use longhaul_workspace::{
-    Creation, Lock, Patience, WorkspaceError, create_private_atomically, write_private_atomically,
+    Creation, Lock, LockTimeout, WorkspaceError, create_private_atomically, write_private_atomically,
 };
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ impl ExtractionLock {
     /// # Errors
     /// [`SkillError::Workspace`] where the file cannot be written.
     pub fn take(path: &Path, claimant: &Claimant<'_>, now: Timestamp) -> Result<Option<Self>, SkillError> {
-        let lock = match Lock::beside(path, "extracting skills", Patience::None) {
+        let lock = match Lock::beside(path, "extracting skills", LockTimeout::Immediate) {
             Ok(lock) => lock,
             Err(WorkspaceError::Locked { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
 use longhaul_workspace::{
-    Lock, Patience, ProjectHome, StagedFolder, create_private_folder, remove_strays, write_private_atomically,
+    Lock, LockTimeout, ProjectHome, StagedFolder, create_private_folder, remove_strays,
+    write_private_atomically,
 };
 use serde_json::{Value, json};
 
@@ -188,7 +189,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> Result<Lock, SkillError> {
-        Ok(Lock::beside(&self.history, "changing the inbox of skills", Patience::default())?)
+        Ok(Lock::beside(&self.history, "changing the skill inbox", LockTimeout::default())?)
     }
 
     fn read_history(&self) -> Vec<Value> {
@@ -229,7 +230,7 @@ pub fn candidate_json(candidate: &SkillCandidate) -> Value {
 }
 
 fn nothing_accepted() -> SkillError {
-    SkillError::NotUndone { reason: "nothing was accepted that is still there".into() }
+    SkillError::NotUndone { reason: "nothing was accepted, or it is already gone".into() }
 }
 
 /// The contents of a file of ours; null if it is missing or broken.

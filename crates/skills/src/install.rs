@@ -145,8 +145,7 @@ pub fn plan_link(source: &Path, skills: &Path) -> Result<LinkPlan, SkillError> {
     let (folder, manifest) = match (found.pop(), found.is_empty()) {
         (Some(only), true) => only,
         _ => {
-            let reason =
-                "a link leads to one skill, and there are several; name one of the folders in it".into();
+            let reason = "it contains several skills; link one of its folders".into();
             return Err(SkillError::NothingThere { path: source.to_path_buf(), reason });
         }
     };
@@ -186,7 +185,7 @@ pub fn run_uninstall(skill: &Skill, places: &SkillPlaces) -> Result<PathBuf, Ski
     let folder = skill.folder().ok_or_else(not_ours)?;
     if places.folders.iter().any(|place| place.path == folder) {
         let path = skill.path().unwrap_or(folder).to_path_buf();
-        let reason = "it lies among other skills; remove the file itself".into();
+        let reason = "it is in a folder with other skills; delete the file yourself".into();
         return Err(SkillError::Refused { path, reason });
     }
     let failed = || SkillError::files("remove", folder);
@@ -216,9 +215,9 @@ fn find_skills(source: &Path) -> Result<Vec<(PathBuf, Manifest)>, SkillError> {
             source.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
         }
         false if ARCHIVES.iter().any(|end| name.ends_with(end)) => {
-            return Err(nothing("it is an archive, and only folders can be installed; unpack it first"));
+            return Err(nothing("archives cannot be installed; unpack it first"));
         }
-        false => return Err(nothing("it is no folder with a SKILL.md")),
+        false => return Err(nothing("not a folder with a SKILL.md")),
     };
     let folder = folder.canonicalize().map_err(SkillError::files("find", source))?;
     let own = folder.join(SKILL_FILE);
@@ -232,7 +231,7 @@ fn find_skills(source: &Path) -> Result<Vec<(PathBuf, Manifest)>, SkillError> {
     folders.retain(|path| !is_ours(path) && path.join(SKILL_FILE).symlink_metadata().is_ok());
     folders.sort();
     if folders.is_empty() {
-        return Err(nothing("there is no SKILL.md in it, nor in the folders in it"));
+        return Err(nothing("no SKILL.md in it or in its subfolders"));
     }
     let canonical = |path: PathBuf| path.canonicalize().map_err(SkillError::files("find", &path));
     folders
@@ -306,16 +305,16 @@ pub(crate) fn list_files(folder: &Path) -> Result<Vec<PlannedFile>, SkillError> 
 fn look_at(folder: &Path, path: PathBuf) -> Result<PlannedFile, SkillError> {
     let whole = folder.join(&path);
     let refused = |reason: &str| SkillError::Refused { path: whole.clone(), reason: reason.to_string() };
-    let real = whole.canonicalize().map_err(|_| refused("it is a link that leads nowhere"))?;
+    let real = whole.canonicalize().map_err(|_| refused("broken link"))?;
     if !real.starts_with(folder) {
-        return Err(refused("it is a link that leads out of the skill"));
+        return Err(refused("link to a file outside the skill"));
     }
     let found = fs::metadata(&real).map_err(SkillError::files("read", &whole))?;
     if found.is_dir() {
-        return Err(refused("it is a link to a folder; only files are copied"));
+        return Err(refused("link to a folder; only files are copied"));
     }
     if !found.is_file() {
-        return Err(refused("it is no regular file"));
+        return Err(refused("not a regular file"));
     }
     Ok(PlannedFile { path, bytes: found.len(), is_executable: is_executable(&found) })
 }
@@ -325,7 +324,7 @@ fn copy_file(source: &Path, file: &PlannedFile, into: &Path) -> Result<(), Skill
     let is_inside = file.path.components().all(|part| matches!(part, Component::Normal(_)));
     let now = look_at(source, file.path.clone())?;
     if !is_inside || now.bytes > MOST_BYTES {
-        let reason = "it has changed since it was looked at".into();
+        let reason = "it changed during the installation".into();
         return Err(SkillError::Refused { path: source.join(&file.path), reason });
     }
     let target = into.join(&file.path);

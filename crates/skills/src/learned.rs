@@ -254,7 +254,7 @@ mod tests {
         check_refused(&WHOLE.replace("- z", "z"), "neither a pitfall nor");
         check_refused(&WHOLE.replace("name: release-it", ""), "\"name\" is missing");
         check_refused(&WHOLE.replace("release-it", "Release It"), "kebab case");
-        check_refused(&WHOLE.replace("release-it", "../x"), "begins with a dot");
+        check_refused(&WHOLE.replace("release-it", "../x"), "starts with a dot");
         check_refused(&WHOLE.replace("release-it", "a/../x"), "kebab case");
         check_refused(&WHOLE.replace("Use when", &"Use when ".repeat(50)), "its description is longer");
         check_refused(&WHOLE.replace("- z", &"- z\n".repeat(10_000)), "it is longer");

@@ -29,10 +29,10 @@ impl SkillName {
         let name = one_line(&name);
         let refused = |reason| Err(ManifestError::NoName { written: written.to_string(), reason });
         match name.as_str() {
-            "" => refused("it is empty"),
-            "." | ".." => refused("it stands for a folder"),
-            name if name.starts_with('.') => refused("it begins with a dot"),
-            name if name.chars().count() > LONGEST_NAME => refused("it has more than 128 characters"),
+            "" => refused("empty"),
+            "." | ".." => refused("names a folder"),
+            name if name.starts_with('.') => refused("starts with a dot"),
+            name if name.chars().count() > LONGEST_NAME => refused("longer than 128 characters"),
             _ => Ok(Self(name)),
         }
     }
@@ -74,22 +74,22 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
     /// It begins with something else.
-    #[error("it has no front matter: its first line is not ---")]
+    #[error("no front matter: the first line is not ---")]
     NoFrontMatter,
     /// The front matter has no second line of dashes.
-    #[error("its front matter never ends: there is no second line ---")]
+    #[error("unclosed front matter: the closing --- line is missing")]
     Unclosed,
     /// The front matter is no front matter any more.
-    #[error("its front matter is longer than 64 KiB")]
+    #[error("front matter is longer than 64 KiB")]
     TooLong,
     /// A key is not there, or has no value.
-    #[error("{key:?} is missing in its front matter")]
+    #[error("{key:?} is missing from the front matter")]
     Missing {
         /// The key.
         key: &'static str,
     },
     /// The name cannot be one.
-    #[error("{written:?} is no name for a skill: {reason}")]
+    #[error("invalid skill name {written:?}: {reason}")]
     NoName {
         /// The text as it is written.
         written: String,
@@ -247,21 +247,18 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        check_refused("# Notes", "it has no front matter: its first line is not ---");
-        check_refused("---\nname: x\n", "its front matter never ends: there is no second line ---");
+        check_refused("# Notes", "no front matter: the first line is not ---");
+        check_refused("---\nname: x\n", "unclosed front matter: the closing --- line is missing");
         check_refused(
             &format!("---\n{}\n---\n", "x".repeat(LONGEST_FRONT_MATTER)),
-            "its front matter is longer than 64 KiB",
+            "front matter is longer than 64 KiB",
         );
-        check_refused("---\ndescription: d\n---\n", r#""name" is missing in its front matter"#);
+        check_refused("---\ndescription: d\n---\n", r#""name" is missing from the front matter"#);
         check_refused(
             "---\nname: n\ndescription: ' '\n---\n",
-            r#""description" is missing in its front matter"#,
+            r#""description" is missing from the front matter"#,
         );
-        check_refused(
-            "---\nname: ..\ndescription: d\n---\n",
-            r#"".." is no name for a skill: it stands for a folder"#,
-        );
+        check_refused("---\nname: ..\ndescription: d\n---\n", r#"invalid skill name "..": names a folder"#);
     }
 
     proptest! {

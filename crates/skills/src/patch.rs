@@ -95,24 +95,24 @@ pub(crate) fn parse_patch(text: &str) -> Result<Patch, SkillError> {
     while let Some(line) = lines.next() {
         if let Some(from) = line.strip_prefix("--- ") {
             let to = lines.next().and_then(|line| line.strip_prefix("+++ "));
-            let to = to.ok_or_else(|| refused("a line --- is not followed by a line +++"))?;
+            let to = to.ok_or_else(|| refused("a --- line is not followed by a +++ line"))?;
             let (from, to) =
                 (path_of(from, "a/", &mut patch.warnings), path_of(to, "b/", &mut patch.warnings));
             let is_new = from == Path::new(NOTHING);
             if !is_new && from != to {
-                return Err(refused("the paths behind --- and +++ differ"));
+                return Err(refused("the paths after --- and +++ differ"));
             }
             if !to.is_absolute() || to == Path::new(NOTHING) {
-                return Err(refused(format!("{} is no absolute path to write to", to.display())));
+                return Err(refused(format!("{} is not an absolute path to write to", to.display())));
             }
             patch.files.push(FilePatch { target: to, is_new, hunks: Vec::new() });
         } else if let Some(header) = line.strip_prefix("@@ ") {
-            let file = patch.files.last_mut().ok_or_else(|| refused("a hunk stands before any file"))?;
+            let file = patch.files.last_mut().ok_or_else(|| refused("a hunk precedes the first file"))?;
             let ((start, old), (_, new)) =
-                parse_header(header).ok_or_else(|| refused(format!("@@ {header} is no hunk")))?;
+                parse_header(header).ok_or_else(|| refused(format!("malformed hunk header: @@ {header}")))?;
             let mut hunk = Hunk { start, old: Vec::new(), new: Vec::new() };
             while hunk.old.len() < old || hunk.new.len() < new {
-                let line = lines.next().ok_or_else(|| refused("the last hunk is cut off"))?;
+                let line = lines.next().ok_or_else(|| refused("the last hunk is truncated"))?;
                 let rest = || line[1..].to_string();
                 match line.as_bytes().first() {
                     Some(b' ') => {
@@ -127,20 +127,20 @@ pub(crate) fn parse_patch(text: &str) -> Result<Patch, SkillError> {
                         hunk.new.push(String::new());
                     }
                     Some(b'\\') => {}
-                    Some(_) => return Err(refused("a line of a hunk begins with none of space, + and -")),
+                    Some(_) => return Err(refused("a hunk line must start with a space, + or -")),
                 }
             }
             let goes_on = |line: &&str| {
                 line.starts_with(['+', ' ']) || (line.starts_with('-') && !line.starts_with("--"))
             };
             if hunk.old.len() != old || hunk.new.len() != new || lines.peek().is_some_and(goes_on) {
-                return Err(refused("a hunk has other lines than it says"));
+                return Err(refused("a hunk does not match the line counts in its header"));
             }
             file.hunks.push(hunk);
         }
     }
     match patch.files.iter().find(|file| file.hunks.is_empty()) {
-        Some(file) => Err(refused(format!("nothing changes in {}", file.target.display()))),
+        Some(file) => Err(refused(format!("no changes in {}", file.target.display()))),
         None if patch.files.is_empty() => Err(refused("it names no file")),
         None => Ok(patch),
     }
@@ -181,7 +181,7 @@ fn path_of(written: &str, prefix: &str, warnings: &mut Vec<String>) -> PathBuf {
     let written = written.split('\t').next().unwrap_or(written).trim_end();
     match written.strip_prefix(prefix) {
         Some(rest) => {
-            warnings.push(format!("the {prefix} before {rest} was left out"));
+            warnings.push(format!("ignored the prefix {prefix} of {rest}"));
             Path::new("/").join(rest)
         }
         None => PathBuf::from(written),
@@ -227,7 +227,7 @@ pub(crate) fn plan_onto(
         };
         let after = match (&now, file.is_new) {
             (Some(text), true) if apply(&[], &file.hunks, "").is_some_and(|made| made == *text) => continue,
-            (Some(_), true) => return Err(refused(format!("{} exists already", path.display()))),
+            (Some(_), true) => return Err(refused(format!("{} already exists", path.display()))),
             (None, true) => apply(&[], &file.hunks, ""),
             (None, false) => return Err(refused(format!("{} does not exist", path.display()))),
             (Some(text), false) => {
@@ -238,8 +238,9 @@ pub(crate) fn plan_onto(
                 }
             }
         };
-        let after =
-            after.ok_or_else(|| refused(format!("it does not fit what {} holds now", path.display())))?;
+        let after = after.ok_or_else(|| {
+            refused(format!("it does not match the current contents of {}", path.display()))
+        })?;
         let added = file.hunks.iter().flat_map(|hunk| &hunk.new).find_map(|line| has_secret(line));
         if let Some(kind) = added.or_else(|| {
             has_secret(&after).filter(|_| now.as_deref().is_none_or(|now| has_secret(now).is_none()))
@@ -264,10 +265,10 @@ fn check_skill(write: &PlannedWrite) -> Result<(), SkillError> {
     }
     let shown = write.path.display();
     let after = parse_manifest(&write.after)
-        .map_err(|error| refused(format!("{shown} would be no skill any more: {error}")))?;
+        .map_err(|error| refused(format!("{shown} would no longer be a valid skill: {error}")))?;
     match write.before.as_deref().map(parse_manifest) {
         Some(Ok(before)) if before.name != after.name => {
-            Err(refused(format!("{shown} would get another name, {}", after.name)))
+            Err(refused(format!("{shown} would be renamed to {}", after.name)))
         }
         _ => Ok(()),
     }
@@ -300,7 +301,7 @@ pub(crate) fn whole_file_patch(file: &Path, before: &str, after: &str) -> Option
 
 /// The file without links, if the patch may write there.
 fn check_target(target: &Path, targets: &PatchTargets) -> Result<PathBuf, SkillError> {
-    let outside = || refused(format!("it may not write to {}", target.display()));
+    let outside = || refused(format!("it must not write to {}", target.display()));
     if target.components().any(|part| matches!(part, Component::ParentDir)) {
         return Err(outside());
     }
@@ -316,7 +317,7 @@ fn check_target(target: &Path, targets: &PatchTargets) -> Result<PathBuf, SkillE
         PatchTargets::Skills { roots, untrusted } => {
             if untrusted.iter().any(|root| is_in_skill(&real, root)) {
                 let shown = target.display();
-                return Err(refused(format!("{shown} belongs to a workspace that is not trusted")));
+                return Err(refused(format!("{shown} belongs to an untrusted workspace")));
             }
             roots.iter().any(|root| is_in_skill(&real, root))
         }

@@ -36,13 +36,13 @@ pub(crate) fn read_text(path: &Path) -> Result<Result<String, String>, SkillErro
     // What is no regular file is not opened: a pipe would wait for somebody to write to it.
     let found = fs::metadata(path).map_err(SkillError::files("read", path))?;
     if !found.is_file() {
-        return Ok(Err("it is no regular file".into()));
+        return Ok(Err("not a regular file".into()));
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(SkillError::files("read", path))?;
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(SkillError::files("read", path))?;
     if bytes.len() as u64 > LONGEST {
-        return Ok(Err("it is larger than 1 MiB".into()));
+        return Ok(Err("larger than 1 MiB".into()));
     }
-    Ok(String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".into()))
+    Ok(String::from_utf8(bytes).map_err(|_| "not UTF-8 text".into()))
 }

@@ -36,7 +36,7 @@ fn every_skill_is_read_or_refused_with_a_reason() {
     assert!(read >= 10 * refused.len());
     for refused in refused {
         let is_expected =
-            refused.ends_with("its first line is not ---") || refused.contains("\"name\" is missing");
+            refused.ends_with("the first line is not ---") || refused.contains("\"name\" is missing");
         assert!(is_expected, "{refused}");
     }
 }

@@ -40,7 +40,7 @@ pub enum UnitKind {
 }
 
 impl Unit<'_> {
-    /// Which bytes of the text it is.
+    /// Its byte range in the text.
     pub fn range(&self) -> Range<usize> {
         self.start..self.start + self.text.len()
     }

@@ -1,4 +1,4 @@
-//! What is said of an answer while it arrives: its size, how far it has come, and why it cannot be read on.
+//! The state of a response while it arrives: its size, its progress and its faults.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ impl AnswerSize {
     }
 }
 
-/// How far an answer has come.
+/// The progress of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// There may be more.
@@ -36,19 +36,19 @@ pub enum Progress {
     Done,
 }
 
-/// Why an answer cannot be read on.
+/// A fault that ends the reading of a response.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StreamFault {
     /// The provider sent an error in place of the rest.
-    #[error("the provider sent an error")]
+    #[error("the provider returned an error")]
     Error(Value),
     /// Something arrived that is no JSON.
-    #[error("the stream holds something that is no JSON: {0}")]
+    #[error("invalid JSON in the stream: {0}")]
     Garbled(String),
     /// One event is larger than allowed.
     #[error(transparent)]
     TooLong(#[from] SseTooLong),
     /// The bytes ended before the answer did.
-    #[error("the stream ended in the middle of the answer")]
+    #[error("the stream ended mid-response")]
     CutOff,
 }

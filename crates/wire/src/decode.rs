@@ -106,16 +106,16 @@ impl RequestDecoder {
 pub struct DecodedRequest {
     /// The request itself.
     pub request: Request,
-    /// What was left out on purpose, such as tools that a vendor runs itself, and how many of each.
+    /// Items skipped on purpose, such as tools that a vendor runs itself, with their number.
     pub skipped: HashMap<String, usize>,
-    /// What could not be read as it should.
+    /// Warnings about what could not be read.
     pub warnings: Vec<String>,
 }
 
 /// Reads the body of a request.
 ///
 /// # Errors
-/// Where the body is no JSON. What is no request is an empty one, with a warning.
+/// If the body is no JSON. A body that is no request becomes an empty one, with a warning.
 pub fn decode_request(format: RequestFormat, body: &str) -> serde_json::Result<DecodedRequest> {
     let mut found = Collected::default();
     match Json::parse(body)? {

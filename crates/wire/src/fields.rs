@@ -108,7 +108,7 @@ pub(crate) fn restore_rest(inner: &mut Fields, fields: &mut Fields, key: &str) {
     }
 }
 
-/// Whether a part has something to say to `vendor`.
+/// True if a part has something to say to `vendor`.
 pub(crate) fn says_something(part: &Part, vendor: Vendor) -> bool {
     match &part.body {
         Body::Text(text) => !text.is_empty() || !own_fields(part, vendor).is_empty(),

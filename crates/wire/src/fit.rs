@@ -116,7 +116,7 @@ pub(crate) fn fit_opaque(part: &Part, vendor: Vendor, losses: &mut Losses) -> Op
 pub(crate) fn lose_media(media: &Media, losses: &mut Losses) {
     let detail = match media.data {
         MediaData::Base64(_) => media.mime.clone(),
-        MediaData::Omitted { bytes } => format!("{}, {bytes} bytes that the source left out", media.mime),
+        MediaData::Omitted { bytes } => format!("{}, {bytes} bytes omitted by the source", media.mime),
     };
     losses.add(LossKind::Media, detail);
 }
@@ -135,7 +135,7 @@ pub fn lose_misplaced(part: &Part, losses: &mut Losses) {
     losses.add(kind, what);
 }
 
-/// Whether a provider can fetch the file itself.
+/// True if a provider can fetch the file itself.
 pub(crate) fn is_on_the_web(file: &FileReference) -> bool {
     ["https://", "http://"].iter().any(|scheme| file.uri.starts_with(scheme))
 }

@@ -28,7 +28,7 @@ pub trait Intake {
     /// Reports what cannot be read as it should.
     fn warn(&mut self, reason: String);
 
-    /// Whether any message was put yet; system messages that stand before the first one are the instruction.
+    /// True if any message was put yet; system messages that stand before the first one are the instruction.
     fn has_messages(&self) -> bool;
 
     /// A message's own id, or a made-up one if it has none or another message has the same.

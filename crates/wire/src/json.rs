@@ -156,7 +156,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// What kind of value this is, for messages.
+    /// The kind of value, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -175,7 +175,7 @@ impl<'a> Object<'a> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Whether there is a field `key`.
+    /// True if there is a field `key`.
     pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -185,7 +185,7 @@ impl<'a> Object<'a> {
         self.get(key)?.as_str()
     }
 
-    /// Whether `key` is true.
+    /// True if `key` is true.
     pub fn is_true(&self, key: &str) -> bool {
         self.get(key).and_then(Json::as_bool) == Some(true)
     }
@@ -234,17 +234,17 @@ impl<'a> Object<'a> {
         self.0.iter().map(|(key, _)| key.as_ref())
     }
 
-    /// Whether there are no fields.
+    /// True if there are no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is left, in order.
+    /// The remaining fields, in order.
     pub fn into_fields(self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
         self.0.into_iter()
     }
 
-    /// What is left, as a map that owns its content.
+    /// The remaining fields, as a map that owns its content.
     pub fn into_map(self) -> Map<String, Value> {
         self.0.into_iter().map(|(key, value)| (key.into_owned(), value.into_value())).collect()
     }

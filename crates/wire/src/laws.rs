@@ -295,7 +295,7 @@ fn what_is_left_out_is_reported() {
     assert_eq!(lost(WireFormat::Anthropic, vec![seen]), []);
     assert_eq!(lost(WireFormat::OpenAi, vec![image()]), []);
     let odd = Part::opaque(Origin::Hook, Vendor::Anthropic, json!({"type": "odd"}));
-    assert_eq!(lost(WireFormat::Gemini, vec![odd])[0].to_string(), "u: item of another vendor (odd)");
+    assert_eq!(lost(WireFormat::Gemini, vec![odd])[0].to_string(), "u: item from another vendor (odd)");
 }
 
 #[test]

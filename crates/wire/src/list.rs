@@ -17,7 +17,7 @@ pub struct List<'a> {
 /// The texts of items that are not parsed yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rest<'a> {
-    /// How many items there are.
+    /// The number of items.
     pub count: usize,
     /// Each is some of the items, with a comma before each.
     pub pieces: Vec<Cow<'a, [u8]>>,
@@ -48,12 +48,12 @@ impl<'a> List<'a> {
         &self.ready
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.ready.len() + self.rest.count
     }
 
-    /// Whether there are no items.
+    /// True if there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! What a target has no place for.
+//! Losses: content that a target has no place for.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ pub struct Loss {
     pub message: Option<MessageId>,
     /// That message's mark.
     pub ordinal: Option<Ordinal>,
-    /// What kind of thing it is.
+    /// The kind.
     pub kind: LossKind,
-    /// Which one it is, in a few words.
+    /// Details, in a few words.
     pub detail: String,
 }
 
-/// What can be lost in writing.
+/// The kinds of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LossKind {
     /// A thought's signature of another vendor's; its text was written.
     Signature,
     /// A whole thought, which the target takes only with its own signature.
     Thought,
-    /// Which reasoning item a thought is, or a call goes with.
+    /// The id of the reasoning item that a thought is or a call goes with.
     ReasoningItem,
     /// An item of another vendor's that we carry without understanding it.
     Opaque,
@@ -48,7 +48,7 @@ pub enum LossKind {
     Order,
     /// A part that the target does not take from this side.
     Misplaced,
-    /// Who really produced a part; its content was written.
+    /// The author of a part; its content was written.
     Origin,
     /// That a text was a thought, which the target takes only with its own signature; it was written as text.
     ThoughtAsText,
@@ -92,30 +92,30 @@ impl LossKind {
         }
     }
 
-    /// What was lost, in words for people.
+    /// The kind in words for people.
     pub fn describe(self) -> &'static str {
         match self {
-            Self::Signature => "signature of another vendor",
+            Self::Signature => "signature from another vendor",
             Self::Thought => "thought without the target's signature",
-            Self::ReasoningItem => "id of a reasoning item",
-            Self::Opaque => "item of another vendor",
+            Self::ReasoningItem => "reasoning item id",
+            Self::Opaque => "item from another vendor",
             Self::Media => "media",
             Self::File => "file",
-            Self::MediaType => "media type of a file",
-            Self::Status => "outcome of a call",
-            Self::ToolName => "name of a tool",
-            Self::CallId => "id of a call",
-            Self::Arguments => "form of arguments",
+            Self::MediaType => "file media type",
+            Self::Status => "call outcome",
+            Self::ToolName => "tool name",
+            Self::CallId => "call id",
+            Self::Arguments => "argument format",
             Self::Fields => "fields",
-            Self::Order => "order of parts",
-            Self::Misplaced => "part on the wrong side",
-            Self::Origin => "who wrote a part",
-            Self::ThoughtAsText => "that a text was a thought",
+            Self::Order => "part order",
+            Self::Misplaced => "part in the wrong role",
+            Self::Origin => "author of a part",
+            Self::ThoughtAsText => "thought marker on a text",
             Self::SecondResult => "second result for one call",
-            Self::Usage => "token figures",
+            Self::Usage => "token usage",
             Self::System => "system instruction",
             Self::Tools => "declared tools",
-            Self::SideChain => "conversation of a sub-agent",
+            Self::SideChain => "sub-agent conversation",
         }
     }
 }

@@ -11,16 +11,16 @@ pub fn text_of(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     }
 }
 
-/// Why a line is no JSON, in words.
+/// The reason why a line is no JSON, in words.
 pub fn explain(error: &serde_json::Error, closed: bool) -> String {
     let text = error.to_string();
     if text.starts_with("recursion limit") {
         "nested deeper than 128 levels; skipped".into()
     } else if error.is_eof() && !closed {
-        format!("the last line breaks off at column {}; skipped", error.column())
+        format!("the last line is truncated at column {}; skipped", error.column())
     } else {
         let reason = text.split(" at line ").next().unwrap_or(&text);
-        format!("broken JSON at column {} ({reason}); skipped", error.column())
+        format!("invalid JSON at column {} ({reason}); skipped", error.column())
     }
 }
 

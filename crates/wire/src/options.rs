@@ -2,20 +2,20 @@
 
 use longhaul_conversation::TokenCount;
 
-/// What a request is encoded with besides its content.
+/// Options for encoding a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EncodeOptions {
-    /// Whether the answer is to come in pieces. Gemini says this in the address instead.
+    /// True if the answer is to come in pieces. Gemini says this in the address instead.
     pub streams: bool,
     /// The most the answer may have; Anthropic, which wants a limit, is told the usual one without one.
     pub max_output: Option<TokenCount>,
-    /// What the server calls that limit; only OpenAI's format has two names.
+    /// The server's name for that limit; only OpenAI's format has two.
     pub limit_name: LimitName,
-    /// Whether to mark what Anthropic is to cache, where the request has no marks of its own.
+    /// True if cache marks for Anthropic are added where the request has none of its own.
     pub marks_cache: bool,
 }
 
-/// What an OpenAI-compatible server calls the limit of an answer.
+/// The name of the output limit at an OpenAI-compatible server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LimitName {
     /// `max_tokens`: what nearly every server knows.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use longhaul_conversation::{OWN_TAGS, Origin, Part, SNAPSHOT_TAG};
 use memchr::memmem::find_iter;
 
-/// How one format marks text in user messages that no person typed.
+/// Markers of one format for text in user messages that no person typed.
 pub struct OriginRules {
     /// Tags around such text, wherever they stand: `<name>…</name>`.
     pub tags: &'static [(&'static str, Origin)],
@@ -15,17 +15,17 @@ pub struct OriginRules {
     pub starts: &'static [(&'static str, Origin)],
 }
 
-/// How a repaired conversation says that a text was the result of a call that is missing.
+/// The marker of a repaired conversation for the result of a missing call.
 const ORPHAN_RESULT: (&str, Origin) = ("[result of a call that is not here: ", Origin::Tool);
-/// How it says that a text was a call on the user's side.
+/// Its marker for a call in a user message.
 const MISPLACED_CALL: (&str, Origin) = ("[call recorded on the user's side: ", Origin::Hook);
-/// What it puts in the place of a first message that is missing.
+/// Its replacement for a missing first message.
 const MISSING_START: (&str, Origin) = ("[the beginning of this conversation is missing]", Origin::Hook);
 
-/// What is recognised in every format, because conversations move from one to the other: our own texts, what agents put
+/// Markers recognised in every format, because conversations move from one to the other: our own texts, what agents put
 /// into user messages, and the usual containers of documents. A format's own rules come before these.
 ///
-/// What is expected of a text of ours alone: [`OWN_TAGS`], and a snapshot that is all of its text.
+/// Markers of our own texts alone: [`OWN_TAGS`], and a snapshot that is all of its text.
 const COMMON: OriginRules = OriginRules {
     tags: &[
         ("system-reminder", Origin::Hook),
@@ -161,10 +161,10 @@ fn origin_of_start(text: &str, rules: &OriginRules) -> Option<Origin> {
 
 /// Gemini CLI puts the files that a message names behind this line, and what was typed before it.
 const REFERENCES: &str = "--- Content from referenced files ---";
-/// How the line before the content of one of them begins.
+/// The beginning of the line before the content of one of them.
 const REFERENCE: &str = "Content from @";
 
-/// Where the contents of files begin in a text, with the white space before them.
+/// The start of the contents of files in a text, including the white space before them.
 fn find_references(text: &str) -> Option<usize> {
     let is_line_end = |at: &usize| {
         let behind = text[at + REFERENCES.len()..].trim_start_matches([' ', '\t', '\r']);
@@ -176,13 +176,13 @@ fn find_references(text: &str) -> Option<usize> {
     Some(text[..at].trim_end().len())
 }
 
-/// Whether a line that names a file stands alone: `Content from @src/a.rs:`.
+/// True if a line that names a file stands alone: `Content from @src/a.rs:`.
 fn is_reference(text: &str, at: usize) -> bool {
     let is_start = at == 0 || text[..at].ends_with('\n');
     is_start && text[at..].lines().next().is_some_and(|line| line.trim_end().ends_with(':'))
 }
 
-/// What stands behind the line before the contents of files is theirs, also in the parts of a message that follow.
+/// Marks everything after the line before the contents of files as theirs, also in the following parts of a message.
 pub fn close_references(parts: &mut [Part]) {
     let opens = |part: &Part| {
         part.origin == Origin::Tool
@@ -270,7 +270,7 @@ fn join(text: &str, pieces: Vec<Piece>) -> Vec<Part> {
 struct Tag<'t> {
     name: &'t str,
     origin: Origin,
-    /// What stands between the tags, where a person typed it.
+    /// The text between the tags, where a person typed it.
     inner: Option<Range<usize>>,
     end: usize,
 }
@@ -311,7 +311,7 @@ fn tag_at<'t>(
     Some(Tag { name, origin, inner, end: inner_end + close.len() })
 }
 
-/// Where the closing tag stands that belongs to the one that was opened before `start`. What stands inside may have such tags
+/// The position of the closing tag for the one opened before `start`. The text inside may have such tags
 /// itself, also ones that close more than was opened: all before the next that opens is inside.
 fn find_end(text: &str, start: usize, name: &str) -> Option<usize> {
     let (mut depth, mut end, mut last) = (1_usize, None, None);

@@ -7,7 +7,7 @@ use longhaul_conversation::{Body, Extra, Origin, Part, Role, wrap_by_origin};
 
 use crate::origins::{OriginRules, split_user_text};
 
-/// What is written as one block.
+/// A run of parts written as one block.
 #[derive(Debug)]
 pub enum Piece<'a> {
     /// A text, made of one part or several.
@@ -18,9 +18,9 @@ pub enum Piece<'a> {
         extra: &'a Option<Box<Extra>>,
         /// The origin of its first part.
         origin: Origin,
-        /// How many parts it is made of.
+        /// The number of parts.
         parts: usize,
-        /// Whether the reader will find the same parts with the same origins.
+        /// True if the reader will find the same parts with the same origins.
         reads_back: bool,
     },
     /// Anything else.
@@ -38,7 +38,7 @@ impl Piece<'_> {
     }
 }
 
-/// How many parts one text is put together from at most.
+/// The most parts joined into one text.
 const JOINED: usize = 16;
 
 /// The blocks of a user message whose reader follows `rules`. Empty texts are left out.
@@ -68,7 +68,7 @@ pub fn pieces<'a>(parts: &'a [Part], rules: &OriginRules) -> Vec<Piece<'a>> {
     pieces
 }
 
-/// How many of the parts could be one text: fields can only stand behind its end.
+/// The number of leading parts that could be one text: fields can only stand behind its end.
 fn joinable(parts: &[Part]) -> usize {
     let texts = parts.iter().take(JOINED).take_while(|part| matches!(part.body, Body::Text(_))).count();
     parts[..texts].iter().position(|part| part.extra.is_some()).map_or(texts, |place| place + 1)
@@ -82,7 +82,7 @@ fn join(parts: &[Part], rules: &OriginRules) -> Option<String> {
     (read.len() == parts.len() && read.iter().zip(parts).all(same)).then_some(text)
 }
 
-/// Whether a part has anything to be written.
+/// True if a part has anything to be written.
 pub fn says_something(part: &Part) -> bool {
     !part.is_empty() || part.extra.is_some()
 }

@@ -8,7 +8,7 @@ use longhaul_conversation::{
 
 use crate::fields::{Fields, own_fields};
 
-/// What stands at the end where the conversation stops with the model: providers answer users.
+/// The closing message for a conversation that ends with the model: providers answer users.
 const CONTINUE: &str = "[please continue]";
 
 /// The messages with what `fit` leaves of their parts, calls and results paired, sides taking turns, results first on

@@ -14,7 +14,7 @@ use crate::json::{Json, Object};
 use crate::origins::close_references;
 use crate::shared::{body_of_url, from_tool, keep_rest, read_arguments, text_parts};
 
-/// Whether this can only be an item of Responses: its type says so, or the blocks of its content.
+/// True if this can only be an item of Responses: its type says so, or the blocks of its content.
 pub fn is_item(item: &Object<'_>) -> bool {
     match item.str("type") {
         Some("message") | None => {
@@ -127,7 +127,7 @@ impl Items {
                 close_references(&mut parts);
             }
             Some(Json::Null) | None => {}
-            Some(other) => out.warn(format!("a message whose content is {}", other.kind())),
+            Some(other) => out.warn(format!("message content is {}; ignored", other.kind())),
         }
         if is_instruction {
             parts.iter_mut().for_each(|part| part.origin = Origin::Hook);
@@ -135,7 +135,7 @@ impl Items {
                 return out.add_system(parts);
             }
         } else if !matches!(said_by.as_str(), "user" | "assistant") {
-            out.warn(format!("a message with the unknown role {said_by:?}; read as user"));
+            out.warn(format!("unknown role {said_by:?}; read as user"));
         }
         let id = item.take_string("id").map(MessageId::new);
         if role == Role::Model {
@@ -375,7 +375,7 @@ const ENDINGS: &[(&str, ToolStatus)] = &[
     ("patch rejected by user", ToolStatus::Cancelled),
 ];
 
-/// How a tool call went, where the head of a plain answer tells.
+/// The outcome of a tool call, where the head of a plain answer tells.
 fn status_in_text(text: &str) -> ToolStatus {
     if let Some((_, status)) = ENDINGS.iter().find(|(start, _)| text.starts_with(start)) {
         return *status;

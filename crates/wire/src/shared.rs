@@ -1,4 +1,4 @@
-//! What the readers of several wire formats share.
+//! Code shared by the readers of several wire formats.
 
 use longhaul_conversation::{Body, FileReference, Media, MediaData, Origin, Part, Role};
 use serde_json::{Map, Value};
@@ -46,7 +46,7 @@ pub fn each_item<I: Intake + ?Sized>(
         match item {
             Item::Whole(item) => read(item, place, out),
             Item::Mended(item) => {
-                out.warn(format!("{name}[{place}]: broken characters in a string were replaced"));
+                out.warn(format!("{name}[{place}]: invalid characters in a string were replaced"));
                 read(item, place, out);
             }
             Item::Broken(error) => out.warn(format!("{name}[{place}]: {}", explain(&error, true))),

@@ -7,7 +7,7 @@ use memchr::{memchr, memchr2};
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// What the sender calls it; empty where it gives no name.
+    /// The sender's name for it; empty where it gives none.
     pub name: Cow<'a, str>,
     /// Its content; several lines are joined by line feeds. Bytes that are no UTF-8 are replaced.
     pub data: Cow<'a, str>,
@@ -15,7 +15,7 @@ pub struct SseEvent<'a> {
 
 /// A line or an event is longer than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an event of the stream is longer than {limit} bytes")]
+#[error("a stream event exceeds {limit} bytes")]
 pub struct SseTooLong {
     /// The most that is allowed.
     pub limit: usize,

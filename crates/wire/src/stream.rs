@@ -71,7 +71,7 @@ impl StreamDecoder {
         Ok(if self.is_done { Progress::Done } else { Progress::More })
     }
 
-    /// What the decoder took in beside the text and the reasoning that it handed on.
+    /// The size the decoder took in besides the text and reasoning that it handed on.
     pub fn held(&self) -> AnswerSize {
         match &self.answer {
             AnswerDecoder::Gemini(decoder) => decoder.held(),
@@ -113,7 +113,7 @@ impl StreamDecoder {
         self.end(out)
     }
 
-    /// Whether a JSON value that came whole may be an answer at all, and not something that another server says.
+    /// True if a JSON value that came whole may be an answer at all, and not something that another server says.
     pub fn may_be_answer(&self, whole: &Value) -> bool {
         let keys: &[&str] = match &self.answer {
             AnswerDecoder::Gemini(_) => {
@@ -128,7 +128,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Whether any event has arrived.
+    /// True if any event has arrived.
     pub fn has_events(&self) -> bool {
         self.has_events
     }

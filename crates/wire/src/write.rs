@@ -21,7 +21,7 @@ use crate::{anthropic, gemini, openai};
 pub struct WrittenRequest {
     /// The body of the request.
     pub value: Value,
-    /// What the format has no place for, in the order of the conversation. Empty text, which says nothing and which some
+    /// The losses, in the order of the conversation. Empty text, which says nothing and which some
     /// providers refuse, is left out without a word.
     pub lost: Vec<Loss>,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use similar::{ChangeTag, TextDiff};
 
 /// After this the rest is shown as removed and added instead of compared: some texts would take minutes.
-const PATIENCE: Duration = Duration::from_millis(500);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The number of unchanged lines around a change.
 const AROUND: usize = 3;
@@ -23,7 +23,7 @@ pub struct Diff {
 
 /// The change from one text to another, under these names.
 pub fn unified_diff((old, before): (&str, &str), (new, after): (&str, &str)) -> Diff {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(before, after);
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
     let text = diff.unified_diff().context_radius(AROUND).header(old, new).to_string();
     Diff { text, added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete) }

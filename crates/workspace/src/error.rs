@@ -12,7 +12,7 @@ pub enum WorkspaceError {
     #[error("could not find a home folder")]
     NoHome,
     /// A path must begin at the root. The caller completes it or tells the user.
-    #[error("{what} is {}, which is not an absolute path", path.display())]
+    #[error("{what} is not an absolute path: {}", path.display())]
     NotAbsolute {
         /// The name of what the path stands for, such as a variable.
         what: &'static str,
@@ -20,13 +20,13 @@ pub enum WorkspaceError {
         path: PathBuf,
     },
     /// JSON holds only Unicode, and this path is none.
-    #[error("could not write down {}, whose name is not Unicode", path.display())]
+    #[error("could not save the path {}: it is not valid Unicode", path.display())]
     NotUnicode {
         /// The path.
         path: PathBuf,
     },
     /// A name would lead out of its folder or is no file name.
-    #[error("{name:?} is no safe file name")]
+    #[error("unsafe file name {name:?}")]
     UnsafeName {
         /// The name as it was given.
         name: String,
@@ -67,7 +67,7 @@ pub enum WorkspaceError {
         holder: Option<Holder>,
     },
     /// A file that users edit has mistakes. The user mends it; it is left as it is.
-    #[error("could not understand {}: {}", path.display(), problems.join("; "))]
+    #[error("invalid file {}: {}", path.display(), problems.join("; "))]
     Invalid {
         /// The file.
         path: PathBuf,

@@ -13,7 +13,7 @@ pub struct Holder {
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} holds it", self.process)?;
+        write!(f, "held by process {}", self.process)?;
         if self.purpose.is_empty() { Ok(()) } else { write!(f, " ({})", self.purpose) }
     }
 }
@@ -32,8 +32,8 @@ mod tests {
     #[test]
     fn holders_are_read_with_care() {
         let parse = |text| Holder::parse(text).map(|holder| holder.to_string());
-        assert_eq!(parse("12 compacting").as_deref(), Some("process 12 holds it (compacting)"));
-        assert_eq!(parse("12 ").as_deref(), Some("process 12 holds it"));
+        assert_eq!(parse("12 compacting").as_deref(), Some("held by process 12 (compacting)"));
+        assert_eq!(parse("12 ").as_deref(), Some("held by process 12"));
         for text in ["", "12", "x y", "-1 y"] {
             assert_eq!(parse(text), None, "{text:?}");
         }

@@ -54,7 +54,7 @@ pub struct Home {
 
 const LONGHAUL_HOME: &str = "LONGHAUL_HOME";
 const GEMINI_CLI_HOME: &str = "GEMINI_CLI_HOME";
-const USER_HOME: &str = "the user's folder";
+const USER_HOME: &str = "the home folder";
 
 impl Home {
     /// The home that the environment names: `LONGHAUL_HOME`, else `.gemini` in `GEMINI_CLI_HOME`, else in the user's
@@ -383,14 +383,14 @@ mod tests {
         };
         assert_eq!(named_by("/l", "/g"), Some("LONGHAUL_HOME"));
         assert_eq!(named_by("", "/g"), Some("GEMINI_CLI_HOME"));
-        assert_eq!(named_by("", ""), Some("the user's folder"));
+        assert_eq!(named_by("", ""), Some("the home folder"));
     }
 
     #[test]
     fn a_home_must_not_move_with_the_current_folder() {
-        check_root("l", "/g", "/u", "LONGHAUL_HOME is l, which is not an absolute path");
-        check_root("", "~/g", "/u", "GEMINI_CLI_HOME is ~/g, which is not an absolute path");
-        check_root("", "", ".", "the user's folder is ., which is not an absolute path");
+        check_root("l", "/g", "/u", "LONGHAUL_HOME is not an absolute path: l");
+        check_root("", "~/g", "/u", "GEMINI_CLI_HOME is not an absolute path: ~/g");
+        check_root("", "", ".", "the home folder is not an absolute path: .");
         // What does not count may be wrong.
         check_root("/l", "g", "u", "/l");
     }

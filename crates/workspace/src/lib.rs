@@ -16,7 +16,7 @@
 //! The layout is Gemini CLI's: both programs can share a home.
 //!
 //! ```
-//! use longhaul_workspace::{Environment, Home, Patience, Projects, Trust, TrustLevel, TrustQuery, TrustedFolders};
+//! use longhaul_workspace::{Environment, Home, LockTimeout, Projects, Trust, TrustLevel, TrustQuery, TrustedFolders};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let work = folder.path().join("My App");
@@ -24,13 +24,13 @@
 //! let environment = Environment { longhaul_home: Some(folder.path().join("home")), ..Environment::default() };
 //! let home = Home::resolve(&environment)?;
 //!
-//! let identity = Projects::of(&home).identify(&work, Patience::default())?;
+//! let identity = Projects::of(&home).identify(&work, LockTimeout::default())?;
 //! assert_eq!(identity.id.as_str(), "my-app");
 //! assert!(home.project(&identity.id).chats().ends_with("tmp/my-app/chats"));
 //!
 //! let rules = TrustedFolders::at(home.trusted_folders());
 //! assert_eq!(rules.decide(&TrustQuery::about(&work))?, Trust::Undecided);
-//! rules.set(folder.path(), TrustLevel::TrustFolder, Patience::default())?;
+//! rules.set(folder.path(), TrustLevel::TrustFolder, LockTimeout::default())?;
 //! assert!(rules.decide(&TrustQuery::about(&work))?.is_trusted());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -67,7 +67,7 @@ pub use jsonc::{
     parse_jsonc,
 };
 pub use limits::{check_descriptors, check_threads, is_out_of_descriptors};
-pub use lock::{Lock, Patience};
+pub use lock::{Lock, LockTimeout};
 pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
 pub use open::open_without_links;

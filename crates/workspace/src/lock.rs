@@ -16,41 +16,41 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// The most bytes that are read of a lock file to learn its holder.
 const HOLDER_LIMIT: u64 = 4096;
 
-/// The time to wait for a lock.
+/// The longest wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
-    /// Not at all.
-    None,
-    /// For so long.
-    UpTo(Duration),
+pub enum LockTimeout {
+    /// Fail at once if the lock is held.
+    Immediate,
+    /// Fail after this time.
+    After(Duration),
 }
 
-impl Default for Patience {
+impl Default for LockTimeout {
     /// Fifteen seconds. Work under a lock takes milliseconds, but after ten seconds we know of a lock of Gemini CLI that
     /// it was left by a crash.
     fn default() -> Self {
-        Self::UpTo(Duration::from_secs(15))
+        Self::After(Duration::from_secs(15))
     }
 }
 
-/// Waiting for something, in pauses that grow until patience ends.
+/// Waiting for something, in pauses that grow until the timeout.
 #[derive(Debug)]
 pub(crate) struct LockWait {
-    patience: Patience,
+    timeout: LockTimeout,
     started: Instant,
     next_pause: Duration,
 }
 
 impl LockWait {
-    pub(crate) fn new(patience: Patience) -> Self {
-        Self { patience, started: Instant::now(), next_pause: SHORTEST_PAUSE }
+    pub(crate) fn new(timeout: LockTimeout) -> Self {
+        Self { timeout, started: Instant::now(), next_pause: SHORTEST_PAUSE }
     }
 
-    /// Sleeps for a while; `false`, at once, when patience has ended.
+    /// Sleeps for a while; `false`, at once, once the timeout has passed.
     pub(crate) fn pause(&mut self) -> bool {
-        let left = match self.patience {
-            Patience::None => Duration::ZERO,
-            Patience::UpTo(limit) => limit.saturating_sub(self.started.elapsed()),
+        let left = match self.timeout {
+            LockTimeout::Immediate => Duration::ZERO,
+            LockTimeout::After(limit) => limit.saturating_sub(self.started.elapsed()),
         };
         thread::sleep(self.next_pause.min(left));
         self.next_pause = (self.next_pause * 2).min(LONGEST_PAUSE);
@@ -76,9 +76,9 @@ impl Lock {
     /// Locks `path`, which need not exist; `purpose` is what others are told who wait for it.
     ///
     /// # Errors
-    /// [`WorkspaceError::Locked`] when `patience` ends, or what prevents a lock file from being made.
-    pub fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
-        Self::acquire(path, purpose, &mut LockWait::new(patience))
+    /// [`WorkspaceError::Locked`] after `timeout`, or what prevents a lock file from being made.
+    pub fn beside(path: &Path, purpose: &str, timeout: LockTimeout) -> Result<Self, WorkspaceError> {
+        Self::acquire(path, purpose, &mut LockWait::new(timeout))
     }
 
     pub(crate) fn acquire(
@@ -187,29 +187,29 @@ mod tests {
     fn a_second_lock_is_refused_and_told_who_has_it() {
         let root = tempfile::tempdir().expect("a folder");
         let path = root.path().join("projects.json");
-        let held = Lock::beside(&path, "naming\nprojects", Patience::None).expect("locked");
-        let error = Lock::beside(&path, "", Patience::None).expect_err("held");
+        let held = Lock::beside(&path, "naming\nprojects", LockTimeout::Immediate).expect("locked");
+        let error = Lock::beside(&path, "", LockTimeout::Immediate).expect_err("held");
         assert!(matches!(&error, WorkspaceError::Locked { path: told, .. } if *told == path), "{error:?}");
         #[cfg(unix)]
         {
             let WorkspaceError::Locked { holder, .. } = &error else { unreachable!("checked above") };
             let expected = Holder { process: std::process::id(), purpose: "naming projects".into() };
             assert_eq!(holder.as_ref(), Some(&expected));
-            assert!(error.to_string().ends_with("holds it (naming projects)"), "{error}");
+            assert!(error.to_string().ends_with("(naming projects)"), "{error}");
         }
         drop(held);
-        Lock::beside(&path, "", Patience::None).expect("released");
+        Lock::beside(&path, "", LockTimeout::Immediate).expect("released");
         assert!(!path.exists());
     }
 
     #[test]
-    fn patience_ends() {
+    fn waiting_ends() {
         let root = tempfile::tempdir().expect("a folder");
         let path = root.path().join("file");
-        let _held = Lock::beside(&path, "", Patience::None).expect("locked");
+        let _held = Lock::beside(&path, "", LockTimeout::Immediate).expect("locked");
         let started = Instant::now();
         let limit = Duration::from_millis(30);
-        Lock::beside(&path, "", Patience::UpTo(limit)).expect_err("held");
+        Lock::beside(&path, "", LockTimeout::After(limit)).expect_err("held");
         assert!(started.elapsed() >= limit);
     }
 
@@ -222,7 +222,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        let _lock = Lock::beside(&path, "counting", Patience::default()).expect("locked");
+                        let _lock = Lock::beside(&path, "counting", LockTimeout::default()).expect("locked");
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                         let count: u32 =
                             fs::read_to_string(&path).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -239,9 +239,9 @@ mod tests {
     fn a_lock_survives_the_replacement_of_its_file() {
         let root = tempfile::tempdir().expect("a folder");
         let path = root.path().join("file");
-        let _held = Lock::beside(&path, "", Patience::None).expect("locked");
+        let _held = Lock::beside(&path, "", LockTimeout::Immediate).expect("locked");
         crate::write_private_atomically(&path, b"new").expect("written");
-        Lock::beside(&path, "", Patience::None).expect_err("still held");
+        Lock::beside(&path, "", LockTimeout::Immediate).expect_err("still held");
     }
 
     #[cfg(unix)]
@@ -250,7 +250,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let (link, target) = (root.path().join("link"), root.path().join("target"));
         std::os::unix::fs::symlink("target", &link).expect("linked");
-        let _held = Lock::beside(&link, "", Patience::None).expect("locked");
-        Lock::beside(&target, "", Patience::None).expect_err("held");
+        let _held = Lock::beside(&link, "", LockTimeout::Immediate).expect("locked");
+        Lock::beside(&target, "", LockTimeout::Immediate).expect_err("held");
     }
 }

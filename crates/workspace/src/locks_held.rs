@@ -53,7 +53,7 @@ fn held_lock(place: &Path) -> Option<HeldLock> {
 mod tests {
     use super::*;
     use crate::shared_lock::SharedLock;
-    use crate::{Lock, Patience};
+    use crate::{Lock, LockTimeout};
     use std::time::{Duration, SystemTime};
 
     fn names(folder: &Path) -> Vec<String> {
@@ -67,18 +67,18 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let at = |name: &str| root.path().join(name);
         assert_eq!(names(&at("missing")), [] as [&str; 0]);
-        drop(Lock::beside(&at("free"), "", Patience::None).expect("locked"));
+        drop(Lock::beside(&at("free"), "", LockTimeout::Immediate).expect("locked"));
         fs::write(at("yarn.lock"), "").expect("written");
         assert_eq!(names(root.path()), [] as [&str; 0]);
 
-        let _held = Lock::beside(&at("a.json"), "counting", Patience::None).expect("locked");
-        let _both = SharedLock::beside(&at("b.json"), "naming", Patience::None).expect("locked");
+        let _held = Lock::beside(&at("a.json"), "counting", LockTimeout::Immediate).expect("locked");
+        let _both = SharedLock::beside(&at("b.json"), "naming", LockTimeout::Immediate).expect("locked");
         let me = std::process::id();
         let by = |purpose: &str| format!("Longhaul(Some(Holder {{ process: {me}, purpose: {purpose:?} }}))");
         let expected = [format!("a.json {}", by("counting")), format!("b.json {}", by("naming"))];
         assert_eq!(names(root.path()), expected);
         // Looking did not hold anybody up.
-        Lock::beside(&at("free"), "", Patience::None).expect("still free");
+        Lock::beside(&at("free"), "", LockTimeout::Immediate).expect("still free");
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
     fn a_folder_of_a_killed_process_is_left_behind() {
         let root = tempfile::tempdir().expect("a folder");
         let path = root.path().join("projects.json");
-        std::mem::forget(SharedLock::beside(&path, "", Patience::None).expect("locked"));
+        std::mem::forget(SharedLock::beside(&path, "", LockTimeout::Immediate).expect("locked"));
         // The lock of a process that is gone is gone, too.
         fs::remove_file(root.path().join(".projects.json.lock")).expect("removed");
         assert_eq!(names(root.path()), ["projects.json LeftBehind"]);

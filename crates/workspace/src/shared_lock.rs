@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::lock::LockWait;
 use crate::write::follow_link;
-use crate::{Lock, Patience, WorkspaceError};
+use crate::{Lock, LockTimeout, WorkspaceError};
 
 /// The age at which a folder counts as left by a crash: those who work for longer renew its time.
 pub(crate) const STALE_AFTER: Duration = Duration::from_secs(10);
@@ -26,8 +26,8 @@ pub(crate) struct SharedLock {
 
 impl SharedLock {
     /// Locks `path` against ourselves and Gemini CLI; see [`Lock::beside`].
-    pub(crate) fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
-        let mut waiting = LockWait::new(patience);
+    pub(crate) fn beside(path: &Path, purpose: &str, timeout: LockTimeout) -> Result<Self, WorkspaceError> {
+        let mut waiting = LockWait::new(timeout);
         let mut lock = Lock::acquire(path, purpose, &mut waiting)?;
         let folder = LockFolder::acquire(path, lock.found_note(), &mut waiting)?;
         // Where a folder does not show whose it is, its time does.
@@ -143,27 +143,27 @@ mod tests {
             folder.set_times(FileTimes::new().set_modified(time)).expect("set");
         }
 
-        fn lock(&self, patience: Patience) -> Result<SharedLock, WorkspaceError> {
-            SharedLock::beside(&self.file, "", patience)
+        fn lock(&self, timeout: LockTimeout) -> Result<SharedLock, WorkspaceError> {
+            SharedLock::beside(&self.file, "", timeout)
         }
     }
 
     #[test]
     fn the_folder_is_there_as_long_as_the_lock() {
         let fixture = Fixture::new();
-        let lock = fixture.lock(Patience::None).expect("locked");
+        let lock = fixture.lock(LockTimeout::Immediate).expect("locked");
         assert!(fixture.folder.is_dir());
-        assert!(fixture.lock(Patience::None).is_err());
+        assert!(fixture.lock(LockTimeout::Immediate).is_err());
         drop(lock);
         assert!(!fixture.folder.exists());
-        drop(fixture.lock(Patience::None).expect("free again"));
+        drop(fixture.lock(LockTimeout::Immediate).expect("free again"));
     }
 
     #[test]
     fn another_program_is_waited_for() {
         let fixture = Fixture::new();
         fixture.make_folder(0);
-        let error = fixture.lock(Patience::UpTo(Duration::from_millis(20))).expect_err("held");
+        let error = fixture.lock(LockTimeout::After(Duration::from_millis(20))).expect_err("held");
         assert!(matches!(error, WorkspaceError::Locked { holder: None, .. }), "{error:?}");
         assert!(fixture.folder.is_dir());
         std::thread::scope(|scope| {
@@ -171,7 +171,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(20));
                 fs::remove_dir(&fixture.folder).expect("removed");
             });
-            fixture.lock(Patience::default()).expect("released in time");
+            fixture.lock(LockTimeout::default()).expect("released in time");
         });
     }
 
@@ -179,7 +179,7 @@ mod tests {
     fn what_a_crash_left_is_taken_over() {
         let fixture = Fixture::new();
         fixture.make_folder(11);
-        fixture.lock(Patience::None).expect("stale");
+        fixture.lock(LockTimeout::Immediate).expect("stale");
         assert!(!fixture.folder.exists());
     }
 
@@ -196,34 +196,34 @@ mod tests {
     fn one_of_us_that_was_killed_is_not_waited_for() {
         let fixture = Fixture::new();
         let lock_file = fixture.file.with_file_name(".projects.json.lock");
-        kill(fixture.lock(Patience::None).expect("locked"), &lock_file);
+        kill(fixture.lock(LockTimeout::Immediate).expect("locked"), &lock_file);
         assert!(fixture.folder.is_dir());
-        drop(fixture.lock(Patience::None).expect("abandoned"));
+        drop(fixture.lock(LockTimeout::Immediate).expect("abandoned"));
         assert!(!fixture.folder.exists());
 
         // The folder that another program made since is not the one that was abandoned.
-        kill(fixture.lock(Patience::None).expect("locked"), &lock_file);
+        kill(fixture.lock(LockTimeout::Immediate).expect("locked"), &lock_file);
         fixture.make_folder(1);
-        fixture.lock(Patience::None).expect_err("held");
+        fixture.lock(LockTimeout::Immediate).expect_err("held");
         assert!(fixture.folder.is_dir());
     }
 
     #[test]
     fn one_of_us_that_was_killed_before_it_left_word_is_not_waited_for() {
         let fixture = Fixture::new();
-        let mut waiting = LockWait::new(Patience::None);
+        let mut waiting = LockWait::new(LockTimeout::Immediate);
         let lock = Lock::acquire(&fixture.file, "", &mut waiting).expect("locked");
         std::mem::forget(LockFolder::acquire(&fixture.file, None, &mut waiting).expect("made"));
         drop(lock);
         assert!(fixture.folder.is_dir());
-        drop(fixture.lock(Patience::None).expect("abandoned"));
+        drop(fixture.lock(LockTimeout::Immediate).expect("abandoned"));
         assert!(!fixture.folder.exists());
     }
 
     #[test]
     fn a_folder_that_was_taken_over_is_left_to_its_new_holder() {
         let fixture = Fixture::new();
-        let lock = fixture.lock(Patience::None).expect("locked");
+        let lock = fixture.lock(LockTimeout::Immediate).expect("locked");
         fixture.make_folder(1);
         drop(lock);
         assert!(fixture.folder.is_dir());

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use longhaul_workspace::{
-    Environment, Home, IdOrigin, Lock, Note, Patience, Projects, WorkspaceError, write_private_atomically,
+    Environment, Home, IdOrigin, Lock, LockTimeout, Note, Projects, WorkspaceError, write_private_atomically,
 };
 
 /// Which part a child process plays, and where.
@@ -52,7 +52,7 @@ fn child() {
     let place = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
     match part.as_str() {
         "hold" => {
-            let _lock = Lock::beside(&place, "holding on", Patience::None).expect("locked");
+            let _lock = Lock::beside(&place, "holding on", LockTimeout::Immediate).expect("locked");
             println!("ready");
             thread::sleep(Duration::from_secs(60));
         }
@@ -66,7 +66,7 @@ fn child() {
             for number in 0..5 {
                 let project = place.join(format!("{number}/app"));
                 let identity =
-                    projects_in(&place).identify(&project, Patience::default()).expect("identified");
+                    projects_in(&place).identify(&project, LockTimeout::default()).expect("identified");
                 println!("id {} {}", identity.project.display(), identity.id);
             }
         }
@@ -74,11 +74,11 @@ fn child() {
             println!("ready");
             for number in 0_u64.. {
                 let project = place.join(format!("{}-{number}/app", std::process::id()));
-                projects_in(&place).identify(&project, Patience::default()).expect("identified");
+                projects_in(&place).identify(&project, LockTimeout::default()).expect("identified");
             }
         }
         "read-only" => {
-            let identify = |name| projects_in(&place).identify(&place.join(name), Patience::None);
+            let identify = |name| projects_in(&place).identify(&place.join(name), LockTimeout::Immediate);
             let known = identify("a/known").expect("identified");
             assert_eq!((known.id.as_str(), known.found), ("known", IdOrigin::Registered));
             assert!(known.notes.is_empty(), "{:?}", known.notes);
@@ -99,7 +99,7 @@ fn child() {
             println!("done");
         }
         "unreadable" => {
-            let error = projects_in(&place).identify(&place.join("a/known"), Patience::None);
+            let error = projects_in(&place).identify(&place.join("a/known"), LockTimeout::Immediate);
             assert!(matches!(error, Err(WorkspaceError::Unreadable { .. })), "{error:?}");
             println!("done");
         }
@@ -118,12 +118,12 @@ fn a_killed_process_holds_no_lock() {
     let root = tempfile::tempdir().expect("a folder");
     let path = root.path().join("file");
     let mut child = start("hold", &path);
-    let error = Lock::beside(&path, "", Patience::None).expect_err("held");
+    let error = Lock::beside(&path, "", LockTimeout::Immediate).expect_err("held");
     let WorkspaceError::Locked { holder: Some(holder), .. } = &error else { panic!("{error:?}") };
     assert_eq!((holder.process, holder.purpose.as_str()), (child.id(), "holding on"));
     child.kill().expect("killed");
     child.wait().expect("ended");
-    Lock::beside(&path, "", Patience::None).expect("free");
+    Lock::beside(&path, "", LockTimeout::Immediate).expect("free");
 }
 
 #[test]
@@ -174,14 +174,14 @@ fn killed_processes_leave_projects_sound() {
         child.wait().expect("ended");
         let project = root.path().join(format!("round-{round}/app"));
         // Nobody waits for the dead.
-        let identity = projects.identify(&project, Patience::None).expect("identified");
-        let again = projects.identify(&project, Patience::None).expect("identified");
+        let identity = projects.identify(&project, LockTimeout::Immediate).expect("identified");
+        let again = projects.identify(&project, LockTimeout::Immediate).expect("identified");
         assert_eq!((identity.id, IdOrigin::Registered), (again.id, again.found));
     }
     let known = projects.list().expect("readable");
     assert_eq!(known.iter().map(|(_, id)| id).collect::<HashSet<_>>().len(), known.len());
     for (project, id) in known {
-        assert_eq!(projects.identify(&project, Patience::default()).expect("identified").id, id);
+        assert_eq!(projects.identify(&project, LockTimeout::default()).expect("identified").id, id);
     }
 }
 
@@ -220,7 +220,7 @@ fn set_mode_below(folder: &Path, folders: u32, files: u32) {
 fn place_with_project() -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a folder");
     let known = root.path().join("a/known");
-    let identity = projects_in(root.path()).identify(&known, Patience::None).expect("identified");
+    let identity = projects_in(root.path()).identify(&known, LockTimeout::Immediate).expect("identified");
     assert_eq!(identity.id.as_str(), "known");
     root
 }

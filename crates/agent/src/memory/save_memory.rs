@@ -8,7 +8,7 @@ use longhaul_memory::{
     parse_save_call, propose_scope, save_fact, save_failure, save_in_folder, save_schema, save_target,
 };
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation};
-use longhaul_workspace::Patience;
+use longhaul_workspace::LockTimeout;
 use serde_json::Value;
 
 /// The tool `save_memory`. What it saves applies from the next turn on.
@@ -69,8 +69,8 @@ impl SaveMemory {
         let diff = shown(&self.propose(&target)?, &target);
         let SaveRequest { path, fact, lock, note } = target;
         let saved = match &lock {
-            Some(lock) => save_in_folder(&path, lock, &fact, (self.now)(), Patience::default()),
-            None => save_fact(&path, &fact, (self.now)(), Patience::default()),
+            Some(lock) => save_in_folder(&path, lock, &fact, (self.now)(), LockTimeout::default()),
+            None => save_fact(&path, &fact, (self.now)(), LockTimeout::default()),
         };
         let saved = saved.map_err(|error| save_failure(&error).to_string())?;
         let mut message = saved.to_json();

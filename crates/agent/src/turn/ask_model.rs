@@ -9,7 +9,7 @@ use longhaul_conversation::{
 };
 use longhaul_engine::{EngineError, observe_request};
 use longhaul_hooks::{EventName, HookEvent};
-use longhaul_workspace::{Patience, WorkspaceError};
+use longhaul_workspace::{LockTimeout, WorkspaceError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -349,7 +349,7 @@ fn changed_or_original(changed: Result<Request, String>, original: Request, deps
 /// Learns from what the provider counted how far estimates are off.
 pub(super) fn calibrate(model: &str, seen: Observation, deps: &AgentDeps<'_>) {
     let Some(file) = deps.calibration else { return };
-    match file.learn(model, seen, &CalibrationSettings::default(), Patience::None) {
+    match file.learn(model, seen, &CalibrationSettings::default(), LockTimeout::Immediate) {
         // Where somebody else is learning just now, this estimate stays a little worse.
         Ok(_) | Err(EngineError::Workspace(WorkspaceError::Locked { .. })) => {}
         Err(error) => deps.warn(format!("could not save the token calibration of {model}: {error}")),

@@ -8,7 +8,7 @@ use longhaul_policy::{
     save_always_allow, suggest_prefixes,
 };
 use longhaul_tools::Preview;
-use longhaul_workspace::{Patience, ProtectedFile};
+use longhaul_workspace::{LockTimeout, ProtectedFile};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -168,7 +168,7 @@ pub(super) async fn ask_approval(
 /// Allows calls like this one from now on, also in later sessions where that is wanted and can be kept.
 fn allow_always(session: &mut AgentSession, always: &AlwaysAllow, reach: Reach, deps: &AgentDeps<'_>) {
     let saved = match session.settings.permissions.saved.of(reach) {
-        Some(path) => save_always_allow(path, reach, always, Patience::default()),
+        Some(path) => save_always_allow(path, reach, always, LockTimeout::default()),
         None => always.to_rule(),
     };
     let rule = saved.or_else(|error| {

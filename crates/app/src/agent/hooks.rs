@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use longhaul_hooks::{HookEnvironment, Hooks, Variable, note_new_hooks};
-use longhaul_workspace::{Home, Patience, WorkspaceFolder};
+use longhaul_workspace::{Home, LockTimeout, WorkspaceFolder};
 
 use crate::project::Project;
 use crate::settings::Settings;
@@ -30,7 +30,7 @@ pub(super) fn load(
     let hooks = Hooks::new(found, &settings.hook_settings(), is_trusted);
     let mut notes = Vec::new();
     let folder = project.map_or(cwd, |project| &project.folder);
-    match note_new_hooks(&home.trusted_hooks(), folder, hooks.as_slice(), Patience::default()) {
+    match note_new_hooks(&home.trusted_hooks(), folder, hooks.as_slice(), LockTimeout::default()) {
         Ok(new) => notes.extend(new.iter().map(|hook| {
             let (label, event, command) = (hook.label(), hook.event, &hook.command);
             format!("this project adds the hook {label:?}, which runs on {event}: {command}")

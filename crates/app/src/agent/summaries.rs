@@ -105,7 +105,7 @@ mod tests {
 
     use longhaul_conversation::{Part, Role, Timestamp};
     use longhaul_sessions::{NewSession, SessionKind};
-    use longhaul_workspace::{Environment, Home, Patience, Projects};
+    use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
     /// A project with sessions of which the later ones are newer.
     fn project(folder: &Path, sessions: &[&str]) -> Project {
@@ -113,7 +113,7 @@ mod tests {
         fs::create_dir(&work).expect("made");
         let environment = Environment { longhaul_home: Some(folder.join("home")), ..Environment::default() };
         let home = Home::resolve(&environment).expect("a home");
-        let identity = Projects::of(&home).identify(&work, Patience::default()).expect("a project");
+        let identity = Projects::of(&home).identify(&work, LockTimeout::default()).expect("a project");
         let project = home.project(&identity.id);
         fs::create_dir_all(project.chats()).expect("made");
         for (day, id) in (1_i64..).zip(sessions) {

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use longhaul_memory::{
     Fact, FactScope, MemoryError, MemorySettings, Places, SavedFact, save_fact, save_in_folder, save_target,
 };
-use longhaul_workspace::Patience;
+use longhaul_workspace::LockTimeout;
 
 use crate::clock::now;
 use crate::failure::hinted;
@@ -47,10 +47,10 @@ pub fn save(
     let is_shared = matches!(scope, FactScope::Folder(_));
     let path = save_target(scope, places, settings)?;
     if !is_shared {
-        return save_fact(&path, fact, now(), Patience::default());
+        return save_fact(&path, fact, now(), LockTimeout::default());
     }
     let beside = save_target(FactScope::Global, places, settings)?;
-    save_in_folder(&path, &beside, fact, now(), Patience::default())
+    save_in_folder(&path, &beside, fact, now(), LockTimeout::default())
 }
 
 #[cfg(test)]

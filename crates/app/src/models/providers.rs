@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_is_each_providers_own() {
+    fn retries_are_each_providers_own() {
         let hasty =
             ConfiguredProvider { idle: Some(Duration::from_secs(7)), ..stated("mine", "http://localhost:1") };
         let both = providers(&[hasty], &[]);

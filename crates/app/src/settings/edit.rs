@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use longhaul_workspace::{JsoncDocument, JsoncFault, Lock, NewKey, Patience, write_private_atomically};
+use longhaul_workspace::{JsoncDocument, JsoncFault, Lock, LockTimeout, NewKey, write_private_atomically};
 
 use crate::failure::hinted;
 
@@ -16,7 +16,7 @@ pub(crate) fn set_list(
     change: impl FnOnce(Vec<String>) -> Vec<String>,
 ) -> anyhow::Result<bool> {
     let name = file.display();
-    let _lock = Lock::beside(file, "changing settings", Patience::default())?;
+    let _lock = Lock::beside(file, "changing settings", LockTimeout::default())?;
     let bytes = match std::fs::read(file) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use longhaul_conversation::plural;
 use longhaul_memory::MemorySettings;
 use longhaul_workspace::{
-    ContentChange, Contents, Decider, Home, Patience, Trust, TrustedContents, WorkspaceError,
+    ContentChange, Contents, Decider, Home, LockTimeout, Trust, TrustedContents, WorkspaceError,
     WorkspaceFolder, changes_between,
 };
 
@@ -74,7 +74,7 @@ pub fn review(home: &Home, folder: &Path) -> Result<TrustReview, WorkspaceError>
 pub fn confirm(home: &Home, folder: &Path, memory: &MemorySettings) -> Result<(), WorkspaceError> {
     let mut contents = rights(home, folder);
     contents.extend(texts_of(folder, memory));
-    TrustedContents::at(&home.trusted_contents()).remember(folder, &contents, Patience::default())
+    TrustedContents::at(&home.trusted_contents()).remember(folder, &contents, LockTimeout::default())
 }
 
 /// Records a folder in which a session begins: the first time as it is, later with a notice of changed memory, skills and
@@ -108,7 +108,7 @@ fn try_note_texts(
     if changes.is_empty() && is_known {
         return Ok(Vec::new());
     }
-    record.remember(folder, &texts, Patience::default())?;
+    record.remember(folder, &texts, LockTimeout::default())?;
     let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
     Ok(match names.as_slice() {
         [] => Vec::new(),

@@ -248,7 +248,7 @@ fn an_empty_stream_is_asked_for_again() {
         let output = sandbox.say(&["-p", "hi"]);
         let said = text(&output.stderr);
         assert_eq!(text(&output.stdout), "Yes.\n", "{wire:?}: {said}");
-        assert!(said.contains("it was empty; retrying in"), "{wire:?}: {said}");
+        assert!(said.contains("empty response; retrying in"), "{wire:?}: {said}");
         assert_eq!(sandbox.server.requests().len(), 2);
     }
 }

@@ -25,7 +25,7 @@ fn without_a_key_the_variables_are_named() {
         ] {
             sandbox.set(name, "");
         }
-        sandbox.check_fails(&["-p", "hi"], &["there is no key", variables]);
+        sandbox.check_fails(&["-p", "hi"], &["no API key", variables]);
         assert!(sandbox.sessions().is_empty(), "nothing is begun that cannot go on");
     }
 }
@@ -44,23 +44,23 @@ fn refusals_are_explained() {
     let refused = |reply: Reply| Sandbox::gemini([reply]);
     let message = format!("Incorrect API key provided: {KEY}");
     let sandbox = Sandbox::new(Wire::OpenAi, [openai::error(401, "x", "invalid_api_key", &message)]);
-    sandbox.check_fails(&["-p", "hi"], &["openai did not accept the key", "check that the key is whole"]);
+    sandbox.check_fails(&["-p", "hi"], &["openai rejected the API key", "check that the key is complete"]);
     let missing = gemini::error(404, "NOT_FOUND", "models/gemini-2.5-flsh is not found", &json!([]));
     let sandbox = refused(missing);
     let output = sandbox.run(&["-m", "gemini-2.5-flsh", "-p", "hi"]);
     let said = text(&output.stderr);
     assert!(
-        said.contains("there is no model \"gemini-2.5-flsh\"")
-            && said.contains("did you mean gemini-2.5-flash"),
+        said.contains("unknown model \"gemini-2.5-flsh\"") && said.contains("did you mean gemini-2.5-flash"),
         "{said}"
     );
     refused(Reply::html(200, "Please sign in"))
-        .check_fails(&["-p", "hi"], &["is not a model", "Please sign in", "check the endpoint's address"]);
-    refused(Reply::new(200, "text/plain", "hello")).check_fails(&["-p", "hi"], &["is not a model"]);
+        .check_fails(&["-p", "hi"], &["returned a web page", "Please sign in", "check the endpoint address"]);
+    refused(Reply::new(200, "text/plain", "hello"))
+        .check_fails(&["-p", "hi"], &["returned something other than an event stream"]);
     let quota = openai::error(429, "insufficient_quota", "insufficient_quota", "You exceeded your quota");
-    Sandbox::new(Wire::OpenAi, [quota]).check_fails(&["-p", "hi"], &["allows no further requests"]);
+    Sandbox::new(Wire::OpenAi, [quota]).check_fails(&["-p", "hi"], &["quota exceeded"]);
     let odd = anthropic::error(400, "invalid_request_error", "messages: odd");
-    Sandbox::new(Wire::Anthropic, [odd]).check_fails(&["-p", "hi"], &["refused the request: messages: odd"]);
+    Sandbox::new(Wire::Anthropic, [odd]).check_fails(&["-p", "hi"], &["rejected the request: messages: odd"]);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn an_unknown_model_is_not_asked_for() {
     let mut sandbox = Sandbox::gemini([]);
     sandbox.set("OPENAI_BASE_URL", "");
     let output = sandbox.run(&["-m", "zzz", "-p", "hi"]);
-    assert!(text(&output.stderr).contains("there is no model \"zzz\""), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("unknown model \"zzz\""), "{}", text(&output.stderr));
     assert!(sandbox.sessions().is_empty());
     for arguments in [
         &["-p", "hi", "-m", "llama3"][..],
@@ -85,11 +85,11 @@ fn a_host_that_is_not_there_is_named() {
     let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).expect("a port").port();
     sandbox.set("GOOGLE_GEMINI_BASE_URL", &format!("http://127.0.0.1:{port}"));
     let host = format!("could not reach 127.0.0.1:{port}");
-    sandbox.check_fails(&["-p", "hi"], &[&host, "check the network"]);
+    sandbox.check_fails(&["-p", "hi"], &[&host, "check your network"]);
     // What was typed is not lost.
     assert!(sandbox.session().contains("\"hi\""), "{}", sandbox.session());
     sandbox.set("GOOGLE_GEMINI_BASE_URL", "localhost:1234");
-    sandbox.check_fails(&["-p", "hi"], &["GOOGLE_GEMINI_BASE_URL", "it must begin with https://"]);
+    sandbox.check_fails(&["-p", "hi"], &["GOOGLE_GEMINI_BASE_URL", "must start with https://"]);
 }
 
 #[test]
@@ -100,7 +100,10 @@ fn an_answer_that_breaks_off_is_kept() {
     let output = sandbox.say(&["-p", "hi"]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "Hel\n".to_string()));
     let said = text(&output.stderr);
-    assert!(said.contains("the answer broke off") && said.contains("is kept in the session"), "{said}");
+    assert!(
+        said.contains("the response was interrupted") && said.contains("is kept in the session"),
+        "{said}"
+    );
     assert!(sandbox.session().contains("Hel"));
     let output = sandbox.say(&["-p", "hi", "--output-format", "json"]);
     let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
@@ -112,7 +115,7 @@ fn a_stream_that_stalls_is_not_waited_for_forever() {
     let stalls = gemini::texts(&["Hel", "lo."]).only(1, Step::Stall);
     let sandbox = Sandbox::gemini([stalls]);
     sandbox.settings(r#"{"longhaul": {"providers": {"gemini": {"idleSeconds": 1}}}}"#);
-    sandbox.check_fails(&["-p", "hi"], &["the answer broke off: nothing arrived for 1 s", "is kept"]);
+    sandbox.check_fails(&["-p", "hi"], &["the response was interrupted: no data for 1 s", "is kept"]);
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn failures_are_told_in_json_too() {
     let output = sandbox.say(&["-p", "hi", "--output-format", "json"]);
     let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert_eq!((output.status.code(), &result["status"]), (Some(1), &json!("failed")));
-    assert!(result["error"]["message"].as_str().is_some_and(|text| text.contains("did not accept the key")));
+    assert!(result["error"]["message"].as_str().is_some_and(|text| text.contains("rejected the API key")));
     let stream = lines(&text(&sandbox.say(&["-p", "hi", "--output-format", "stream-json"]).stdout));
     assert_eq!(stream.last().expect("a result")["status"], "failed");
     // Also what fails before anything begins.

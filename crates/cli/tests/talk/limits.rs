@@ -29,10 +29,7 @@ fn an_answer_without_end_is_cut_off_and_kept() {
         let output = sandbox.say(&["-p", "hi"]);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(
-            said.contains("error: the answer was cut off: it has more than 20,000 bytes of text"),
-            "{said}"
-        );
+        assert!(said.contains("error: the response was cut off: more than 20,000 bytes of text"), "{said}");
         assert!(said.contains("hint: raise \"longhaul.answers.textBytes\" in settings.json"), "{said}");
         assert!(said.contains("what arrived is kept in the session"), "{said}");
         assert_eq!(output.stdout.len(), 20_001, "the text, and the end of its line");

@@ -121,7 +121,7 @@ fn a_link_out_of_the_project_is_never_sent_and_is_named_once() {
     }
     let target = sandbox.path("aws/credentials").canonicalize().expect("there").display().to_string();
     for link in ["GEMINI.md", "sub/GEMINI.md"] {
-        let named = format!("warning: {link}: it is a link to {target}, which is outside, and was not read");
+        let named = format!("warning: {link}: link to {target}, which is outside; not read");
         assert_eq!(told.lines().filter(|line| *line == named).count(), 1, "{told}");
     }
 }

@@ -175,6 +175,6 @@ fn a_session_whose_model_cannot_be_asked_is_not_imported() {
             "model": "claude-opus-4-5", "content": [{"type": "text", "text": "Good day."}]}});
     sandbox.write("work/claude.jsonl", &format!("{record}\n"));
     let said = text(&sandbox.run(&["--resume", "claude.jsonl", "-p", "Go on."]).stderr);
-    assert!(said.contains("no key for anthropic") && said.contains("another model with -m"), "{said}");
+    assert!(said.contains("no API key for anthropic") && said.contains("another model with -m"), "{said}");
     assert!(sandbox.sessions().is_empty());
 }

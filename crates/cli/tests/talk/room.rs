@@ -139,7 +139,7 @@ fn an_answer_without_a_snapshot_is_told_once() {
     let output = sandbox.run(&["compress", "in.json", "--force", "--summariser", "model", "-m", "flash"]);
     let all = text(&output.stderr) + &text(&output.stdout);
     assert!(output.status.success(), "{all}");
-    assert_eq!(all.matches("the model's answer holds no snapshot").count(), 1, "{all}");
+    assert_eq!(all.matches("the model's response contains no snapshot").count(), 1, "{all}");
     assert!(!all.contains("is empty"), "{all}");
     // So it is while one talks.
     let replies = [gemini::text(&words(900)), gemini::text("<scratchpad>No."), gemini::text("Fine.")];
@@ -148,7 +148,7 @@ fn an_answer_without_a_snapshot_is_told_once() {
     let output = sandbox.say(&["-p", &words(400), "--resume"]);
     let said = text(&output.stderr);
     assert_eq!(text(&output.stdout), "Fine.\n", "{said}");
-    assert_eq!(said.matches("the model's answer holds no snapshot").count(), 1, "{said}");
+    assert_eq!(said.matches("the model's response contains no snapshot").count(), 1, "{said}");
 }
 
 #[test]

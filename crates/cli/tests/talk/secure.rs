@@ -37,10 +37,11 @@ fn nobody_else_is_told_anything() {
     let certificate = Certificate::self_signed(HERE, Validity::Current);
     let sandbox = desk_with(Wire::Gemini, &certificate);
     sandbox.write("work/other.pem", Certificate::self_signed(HERE, Validity::Current).pem());
-    let unknown = ["could not reach 127.0.0.1", "nobody known vouches for its certificate", "--ca-file"];
+    let unknown =
+        ["could not reach 127.0.0.1", "its certificate is signed by an unknown authority", "--ca-file"];
     sandbox.check_fails(&["-p", "hi", "--ca-file", "other.pem"], &unknown);
     sandbox.write("work/empty.pem", "");
-    sandbox.check_fails(&["-p", "hi", "--ca-file", "empty.pem"], &["empty.pem: it is empty", "PEM"]);
+    sandbox.check_fails(&["-p", "hi", "--ca-file", "empty.pem"], &["empty.pem: the file is empty", "PEM"]);
     sandbox.check_fails(&["-p", "hi", "--ca-file", "gone.pem"], &["gone.pem: No such file", "PEM"]);
     assert!(
         sandbox.server.requests().is_empty() && sandbox.sessions().len() == 1,
@@ -49,6 +50,6 @@ fn nobody_else_is_told_anything() {
     let expired = Certificate::self_signed(HERE, Validity::Expired);
     let sandbox = desk_with(Wire::Gemini, &expired);
     sandbox.write("work/expired.pem", expired.pem());
-    let told = ["its certificate has expired", "the date of this machine"];
+    let told = ["its certificate has expired", "this machine's clock"];
     sandbox.check_fails(&["-p", "hi", "--ca-file", "expired.pem"], &told);
 }

@@ -50,7 +50,7 @@ fn skills_are_listed_switched_and_used() {
     let sandbox = Sandbox::new(["One.", "Two.", "Three."].map(gemini::text));
     sandbox.write("home/skills/tides/SKILL.md", TIDES);
     let mut terminal = begin(&sandbox);
-    terminal.enter("/skills").wait_for("Reads tables of tides. (one of the user's skills)");
+    terminal.enter("/skills").wait_for("Reads tables of tides. (a user skill)");
     terminal.enter("/skills show tides").wait_for("Open the table.");
     terminal
         .enter("/skills disable tides")
@@ -134,7 +134,7 @@ fn what_cannot_be_accepted_goes_on_waiting() {
         .send("p")
         .wait_for("is not trusted")
         .wait_for("▸ tides");
-    terminal.send("a").wait_for("There is already").wait_for("▸ tides");
+    terminal.send("a").wait_for("already exists").wait_for("▸ tides");
     terminal.send("e").wait_for("false failed").wait_for("▸ tides").send("\x1b").wait_for("ask, or");
     assert_eq!(std::fs::read_to_string(sandbox.path("home/skills/tides/SKILL.md")).expect("it stays"), TIDES);
     assert!(!sandbox.path("work/.gemini/skills").exists());
@@ -179,7 +179,7 @@ fn a_waiting_fact_is_settled_by_keys() {
         .send("\x1b");
     assert_eq!(std::fs::read_to_string(&memory).expect("it is there"), "# Memory\n- Use yarn here.\n");
     std::fs::write(&memory, "mine\n").expect("written");
-    terminal.wait_for("ask, or").enter("/memory inbox undo").wait_for("cannot be undone");
+    terminal.wait_for("ask, or").enter("/memory inbox undo").wait_for("Could not undo");
     terminal.enter("/memory").wait_for("Memory: 1 file");
 }
 
@@ -199,7 +199,7 @@ fn without_a_screen_it_is_done_by_words() {
     terminal.enter("/skills inbox show release").wait_for("procedure: a → b");
     terminal.enter("/skills inbox accept release").wait_for("release is active");
     terminal.enter("/skills inbox undo").wait_for("release is pending again");
-    terminal.enter("/skills inbox dismiss nobody").wait_for("Nothing waits under the name");
+    terminal.enter("/skills inbox dismiss nobody").wait_for("is pending");
     terminal.enter("/skills inbox dismiss release").wait_for("Dismissed release");
     terminal.enter("/skills inbox").wait_for("The inbox is empty.");
 }

@@ -35,8 +35,8 @@ fn below_the_threshold_nothing_happens() {
         Status::Noop,
         "2,000 tokens are below the threshold of 5,000",
     );
-    check("", &options(10_000), Status::Noop, "there are no messages");
-    check("", &forced(10_000), Status::Noop, "there are no messages");
+    check("", &options(10_000), Status::Noop, "no messages to compact");
+    check("", &forced(10_000), Status::Noop, "no messages to compact");
     let budget = |threshold| {
         Budget::new(TokenCount(10_000), &BudgetSettings { threshold: Some(threshold), ..Default::default() })
     };
@@ -46,7 +46,7 @@ fn below_the_threshold_nothing_happens() {
         "user*30000 reply*30000",
         &off,
         Status::Compressed,
-        "15,000 tokens do not fit in the window of 10,000",
+        "Compacted to fit the window of 10,000: 15,000 → ",
     );
 }
 
@@ -63,7 +63,7 @@ fn a_tiny_history_has_nothing_to_gain() {
 #[test]
 fn at_the_threshold_the_older_messages_give_way() {
     let shape = "user*9000 reply*9000 user*900 reply*900 user*900 reply*900";
-    check(shape, &options(10_000), Status::Compressed, "5,400 tokens reach the threshold of 5,000");
+    check(shape, &options(10_000), Status::Compressed, "Compacted at the threshold of 5,000: 5,400 → ");
     let outcome = compact_shape(shape, &options(10_000));
     assert_eq!(outcome.split_index, Some(2));
     let messages = outcome.messages.expect("compressed");
@@ -144,7 +144,7 @@ fn the_last_resort_gives_up_groups_then_outputs_then_messages() {
     assert_eq!(outcome.status, Status::LastResort, "{}", outcome.reason);
     assert_eq!(outcome.files.iter().map(|file| file.text.len()).collect::<Vec<_>>(), [20_000]);
     assert!(outcome.after > TokenCount(1_000), "no more is left out than necessary: {}", outcome.after);
-    assert!(outcome.warnings.iter().any(|warning| warning.contains("moved to files")));
+    assert!(outcome.warnings.iter().any(|warning| warning.contains("moved the middle of")));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn the_part_that_does_not_fit_is_named() {
     does_not_fit("user call*90000 result", "last message or tool call with its result");
     let system =
         PlanOptions { fixed: Fixed { system: TokenCount(2_000), ..Fixed::default() }, ..options(2_000) };
-    check("user reply", &system, Status::DoesNotFit, "system instruction with 2,000");
+    check("user reply", &system, Status::DoesNotFit, "system instruction (2,000 tokens)");
     let messages: Vec<Message> = (0..130)
         .map(|n| {
             let text = format!(
@@ -185,8 +185,8 @@ fn the_part_that_does_not_fit_is_named() {
         .collect();
     let outcome = compact(&track(&messages), &messages, &small);
     assert_eq!(outcome.status, Status::DoesNotFit, "{}", outcome.reason);
-    assert!(outcome.reason.contains("standing instructions"), "{}", outcome.reason);
-    assert!(outcome.plan.to_string().contains("remedy: remove instructions"), "{}", outcome.plan);
+    assert!(outcome.reason.contains("largest part: rules"), "{}", outcome.reason);
+    assert!(outcome.plan.to_string().contains("hint: remove rules"), "{}", outcome.plan);
     assert!(outcome.messages.is_none());
 }
 
@@ -206,7 +206,7 @@ fn a_plan_can_be_printed() {
     let outcome = compact_shape("user*9000 reply*9000 user call result*30000", &options(20_000));
     let text = outcome.plan.to_string();
     for words in
-        ["compact: 12", "keep from message 4 on", "snapshot of at most", "shorten the output of c1 from 7"]
+        ["compact: 12", "keep messages from 4 on", "snapshot of at most", "shorten the output of c1 from 7"]
     {
         assert!(text.contains(words), "{text}");
     }

@@ -36,9 +36,9 @@ pub enum FaultKind {
     ResultsOutOfOrder,
     /// Calls made together whose results are scattered over several turns.
     TornBatch,
-    /// A call on the user's side.
+    /// A call in a user message.
     CallFromUser,
-    /// A result on the model's side.
+    /// A result in a model message.
     ResultFromModel,
     /// A reasoning item that nothing follows.
     ReasoningWithoutCall,
@@ -46,7 +46,7 @@ pub enum FaultKind {
     CallWithoutReasoning,
     /// An empty message.
     EmptyTurn,
-    /// The conversation does not start with the user.
+    /// The conversation does not start with a user message.
     WrongFirstRole,
 }
 
@@ -79,15 +79,15 @@ impl FaultKind {
             Self::DuplicateCall => "call id used twice",
             Self::DuplicateResult => "second result for one call",
             Self::ResultBeforeCall => "result before its call",
-            Self::ResultNotAdjacent => "result not directly behind its call",
-            Self::ResultsOutOfOrder => "results in another order than their calls",
-            Self::TornBatch => "results of parallel calls torn apart",
-            Self::CallFromUser => "call on the user's side",
-            Self::ResultFromModel => "result on the model's side",
-            Self::ReasoningWithoutCall => "reasoning that nothing follows",
+            Self::ResultNotAdjacent => "result not directly after its call",
+            Self::ResultsOutOfOrder => "results out of order",
+            Self::TornBatch => "results of parallel calls separated",
+            Self::CallFromUser => "call in a user message",
+            Self::ResultFromModel => "result in a model message",
+            Self::ReasoningWithoutCall => "reasoning with nothing after it",
             Self::CallWithoutReasoning => "call without its reasoning",
             Self::EmptyTurn => "empty message",
-            Self::WrongFirstRole => "does not start with the user",
+            Self::WrongFirstRole => "does not start with a user message",
         }
     }
 }

@@ -32,19 +32,19 @@ impl Repair {
     /// A description of the repair.
     pub fn action(&self) -> &'static str {
         match self.fault.kind {
-            FaultKind::UnansweredCall => "answered with a marked \"no result\"",
+            FaultKind::UnansweredCall => "filled in with a \"no result\" marker",
             FaultKind::OrphanResult | FaultKind::DuplicateResult => "kept as marked text",
-            FaultKind::DuplicateCall => "given an id of its own",
+            FaultKind::DuplicateCall => "given a new id",
             FaultKind::ResultBeforeCall
             | FaultKind::ResultNotAdjacent
             | FaultKind::TornBatch
-            | FaultKind::ResultFromModel => "moved behind its call",
-            FaultKind::ResultsOutOfOrder => "put in the order of the calls",
+            | FaultKind::ResultFromModel => "moved after its call",
+            FaultKind::ResultsOutOfOrder => "reordered to match the calls",
             FaultKind::CallFromUser => "kept as marked text",
             FaultKind::ReasoningWithoutCall => "kept as an unsigned thought",
-            FaultKind::CallWithoutReasoning => "freed from the missing reasoning",
-            FaultKind::EmptyTurn => "left out",
-            FaultKind::WrongFirstRole => "given a marked first user message",
+            FaultKind::CallWithoutReasoning => "detached from the missing reasoning",
+            FaultKind::EmptyTurn => "removed",
+            FaultKind::WrongFirstRole => "marked user message added at the start",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What requests are compared by, found out only as far as two of them may be the same.
+//! The features that requests are compared by, computed only for those that may be the same.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What the user asked for, and what became of it.
+//! The user's requests and their state.
 
 mod known;
 mod recall;

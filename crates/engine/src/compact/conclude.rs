@@ -83,14 +83,13 @@ fn last_event(outcome: &PassOutcome, has_started: bool) -> Option<Event> {
 }
 
 fn warnings(account: &Account) -> impl Iterator<Item = String> {
-    let fell_back =
-        account.fell_back.iter().map(|reason| format!("the offline summariser took over: {reason}"));
+    let fell_back = account.fell_back.iter().map(|reason| format!("used the offline summariser: {reason}"));
     let not_saved = account.not_saved.first().map(|first| {
-        let texts = match account.not_saved.len() {
-            1 => "a text".to_string(),
-            many => format!("{many} texts"),
+        let files = match account.not_saved.len() {
+            1 => "1 file".to_string(),
+            many => format!("{many} files"),
         };
-        format!("{texts} could not be saved: {}", first.reason)
+        format!("could not save {files}: {}", first.reason)
     });
     fell_back.chain(not_saved)
 }

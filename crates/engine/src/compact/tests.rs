@@ -153,14 +153,14 @@ fn check_fallback(reply: &ScriptedReply, reason: &str) {
 
 #[test]
 fn whatever_a_model_does_the_pass_is_finished() {
-    check_fallback(&refused(), "refused the request");
+    check_fallback(&refused(), "rejected the request");
     check_fallback(&ScriptedReply::text(" \n"), "empty");
     check_fallback(&ScriptedReply::text("<scratchpad>hm"), "no snapshot");
-    check_fallback(&finished(ANSWER, FinishReason::Length), "cut off");
+    check_fallback(&finished(ANSWER, FinishReason::Length), "output limit");
     check_fallback(&finished(ANSWER, FinishReason::Filtered), "withheld");
     check_fallback(&finished(ANSWER, FinishReason::Other("RECITATION".into())), "RECITATION");
-    check_fallback(&ScriptedReply::events([ResponseEvent::TextDelta(ANSWER.into())]), "broke off");
-    check_fallback(&ScriptedReply::text("x".repeat(600_000)), "cut off");
+    check_fallback(&ScriptedReply::events([ResponseEvent::TextDelta(ANSWER.into())]), "interrupted");
+    check_fallback(&ScriptedReply::text("x".repeat(600_000)), "output limit");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_summary_is_not_waited_for_without_end() {
     let outcome = trial.run(&by);
     assert_eq!(scripted.requests().len(), 2);
     let why = outcome.account.fell_back.unwrap_or_default();
-    assert!(why.contains("within 600 s"), "{why}");
+    assert!(why.contains("longer than 600 s"), "{why}");
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn three_failures_open_the_breaker_and_a_reset_closes_it() {
     trial.settings.fallback = Fallback::Off;
     let outcome = trial.run(&by_model(&scripted));
     assert_eq!(outcome.result.status, Status::Noop);
-    assert!(outcome.result.reason.contains("3 passes failed"), "{}", outcome.result.reason);
+    assert!(outcome.result.reason.contains("3 compactions failed"), "{}", outcome.result.reason);
     trial.state.reset();
     trial.advance(&by_model(&scripted));
     assert_eq!(scripted.requests().len(), 4);

@@ -125,12 +125,12 @@ fn wait_after(rewrites: &[Rewrite]) -> Wait {
     compactions.next_back().map_or(Wait::Nothing, |since| Wait::Growth { since })
 }
 
-/// Tells whether a person said this in one of the messages.
+/// True if a person said this in one of the messages.
 pub(super) fn is_quoted(text: &str, messages: &[&Message]) -> bool {
     messages.iter().any(|message| says(message, text))
 }
 
-/// Tells whether a person said this in the message, however the words are spaced.
+/// True if a person said this in the message, however the words are spaced.
 pub(super) fn says(message: &Message, text: &str) -> bool {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let typed = message.parts.iter().filter(|part| part.origin == Origin::User);

@@ -112,7 +112,7 @@ impl Answer {
         match self.end {
             Ok(FinishReason::Stop | FinishReason::ToolCalls) => Ok(self.text),
             Ok(FinishReason::Length) => Err(SummaryError::CutOff),
-            Ok(FinishReason::Filtered) => Err(SummaryError::Stopped("the provider withheld it".into())),
+            Ok(FinishReason::Filtered) => Err(SummaryError::Stopped("withheld by the provider".into())),
             Ok(FinishReason::Other(reason)) => Err(SummaryError::Stopped(reason)),
             Err(error) => Err(SummaryError::Model(error)),
         }
@@ -135,7 +135,7 @@ async fn read(model: &dyn Model, request: Request, most: usize) -> Answer {
             Some(Ok(ResponseEvent::ThoughtDelta(_) | ResponseEvent::Usage(_))) => {}
             Some(Err(error)) => break Err(error),
             None => {
-                let broken = ModelError::Interrupted { reason: "it ended without a word".into() };
+                let broken = ModelError::Interrupted { reason: "no response".into() };
                 break finished.ok_or(broken);
             }
         }

@@ -72,30 +72,30 @@ pub struct SummaryTask<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
     /// The model could not be asked, or broke off.
-    #[error("the model could not be asked for a summary: {0}")]
+    #[error("could not get a summary from the model: {0}")]
     Model(#[from] ModelError),
     /// The answer was cut off again and again.
-    #[error("the model's summary was cut off at its limit")]
+    #[error("the model's summary hit the output limit")]
     CutOff,
     /// The model stopped for a reason of its own.
-    #[error("the model stopped before its summary was complete: {0}")]
+    #[error("the model stopped before finishing its summary: {0}")]
     Stopped(String),
     /// The answer says nothing.
     #[error("the model's summary is empty")]
     Empty,
     /// It was waited for long enough.
-    #[error("the model did not write its summary within {} s", .0.as_secs())]
+    #[error("the model took longer than {} s to write its summary", .0.as_secs())]
     TooSlow(Duration),
     /// The conversation is too long for the model, even in parts.
     #[error("the conversation is too long for the model to summarise")]
     TooLong,
     /// The caps would not allow it.
-    #[error("a summary would cost more than is left to spend")]
+    #[error("a summary would exceed the remaining budget")]
     TooExpensive,
 }
 
 impl SummaryError {
-    /// Tells whether it tells against the model, so that it should not be asked again and again.
+    /// True if it tells against the model, so that it should not be asked again and again.
     pub fn is_failure(&self) -> bool {
         *self != Self::TooExpensive
     }

@@ -125,12 +125,12 @@ fn read(text: &str, out: &mut Out<'_>) {
     }
 }
 
-/// Whether Aider wrote `input` down a second time, as the message that a command like `/ask` made of it.
+/// True if Aider wrote `input` down a second time, as the message that a command like `/ask` made of it.
 fn is_asked_by(next: &str, input: &str) -> bool {
     command(input).is_some_and(|(name, rest)| ASKING.contains(&name) && rest.trim() == next.trim())
 }
 
-/// What was put in, split by who produced it.
+/// The input, split by author.
 fn read_input(input: String) -> Vec<Part> {
     if let Some((_, origin)) = NOT_TYPED.iter().find(|(start, _)| input.starts_with(start)) {
         return vec![Part::text(*origin, input)];
@@ -196,7 +196,7 @@ fn read_number(text: &str) -> Option<TokenCount> {
     }
 }
 
-/// Which lines are marked by two spaces at their end.
+/// The lines marked by two spaces at their end.
 #[derive(Clone, Copy, PartialEq)]
 enum Marks {
     Kept,

@@ -19,7 +19,7 @@ use crate::out::Out;
 
 /// The model's name in notices that the program wrote in its place.
 pub(crate) const SYNTHETIC: &str = "<synthetic>";
-/// How the text of a skill starts.
+/// The beginning of a skill's text.
 pub(crate) const SKILL_START: &str = "Base directory for this skill:";
 
 pub(super) const KNOWN: Known = Known {
@@ -49,7 +49,7 @@ fn is_record(record: &Object<'_>) -> bool {
 
 #[derive(Default)]
 struct Claude {
-    /// Whether the whole file is a sub-agent's own session; its first message tells.
+    /// True if the whole file is a sub-agent's own session; its first message tells.
     is_side: Option<bool>,
     /// The ids of the model's messages, and after how many compactions each was begun.
     model_ids: HashMap<MessageId, usize>,
@@ -59,7 +59,7 @@ struct Claude {
     open_calls: HashSet<CallId>,
     /// Messages that must not come between a call and its result.
     waiting: Vec<Message>,
-    /// Whether the last user line only echoed a command; what the program adds behind it is the command's text.
+    /// True if the last user line only echoed a command; what the program adds behind it is the command's text.
     after_command: bool,
 }
 
@@ -88,7 +88,7 @@ impl Reader for Claude {
                 out.skip(&format!("progress:{}", kind.unwrap_or("?")));
             }
             Some(kind) => out.skip(kind),
-            None => out.warn("a record without a type; skipped"),
+            None => out.warn("record without a type; skipped"),
         }
     }
 
@@ -100,10 +100,10 @@ impl Reader for Claude {
 impl Claude {
     fn user(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
         let Some(mut message) = record.take_object("message") else {
-            return out.warn("a user record whose message is no object; skipped");
+            return out.warn("user record whose message is not an object; skipped");
         };
         let Some(content) = message.take("content") else {
-            return out.warn("a user record without content; skipped");
+            return out.warn("user record without content; skipped");
         };
         let whole = self.whole_origin(&record);
         let mut parts = Vec::new();
@@ -115,7 +115,7 @@ impl Claude {
                 }
                 close_references(&mut parts);
             }
-            other => out.warn(format!("a user record whose content is {}", other.kind())),
+            other => out.warn(format!("user record content is {}; ignored", other.kind())),
         }
         let echoes =
             parts.iter().any(|part| part.as_text().is_some_and(|text| text.contains("<command-name>")));
@@ -142,7 +142,7 @@ impl Claude {
 
     fn model(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
         let Some(mut message) = record.take_object("message") else {
-            return out.warn("an assistant record whose message is no object; skipped");
+            return out.warn("assistant record whose message is not an object; skipped");
         };
         self.after_command = false;
         let is_error = record.is_true("isApiErrorMessage") || message.str("model") == Some(SYNTHETIC);
@@ -154,8 +154,8 @@ impl Claude {
                 }
             }
             Some(Json::String(text)) => parts.push(Part::model_text(text)),
-            Some(other) => out.warn(format!("an assistant record whose content is {}", other.kind())),
-            None => out.warn("an assistant record without content"),
+            Some(other) => out.warn(format!("assistant record content is {}; ignored", other.kind())),
+            None => out.warn("assistant record without content"),
         }
         let own_id = message.take_string("id").or_else(|| record.str("uuid").map(str::to_string));
         let id = own_id.map_or_else(|| out.made_up_id(), MessageId::new);
@@ -215,7 +215,7 @@ impl Claude {
         }
     }
 
-    /// What the program told the model beside the conversation.
+    /// Text that the program added for the model beside the conversation.
     fn attachment(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
         let Some(mut attachment) = record.take_object("attachment") else {
             return out.skip("attachment");
@@ -281,7 +281,7 @@ fn unlike_others(message: Message, out: &mut Out<'_>) -> Message {
     if !out.knows(&message.id) {
         return message;
     }
-    out.warn(format!("the id {} is used twice", message.id));
+    out.warn(format!("duplicate id {}", message.id));
     let id = MessageId::new(format!("{}-{}", message.id, out.made_up_id()));
     Message { id, ..message }
 }

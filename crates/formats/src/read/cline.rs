@@ -18,7 +18,7 @@ use crate::out::Out;
 pub(super) const KNOWN: Known =
     Known { format: Format::Cline, is_record: |_| false, is_document, open: || Box::new(Cline), unread: &[] };
 
-/// What Cline puts into user messages.
+/// Text that Cline puts into user messages.
 const ORIGINS: OriginRules = OriginRules {
     tags: &[
         ("environment_details", Origin::Hook),
@@ -109,7 +109,7 @@ fn read_message(mut message: Object<'_>, place: usize, out: &mut Out<'_>) {
         Some("user") => Role::User,
         other => {
             let other = other.unwrap_or_default();
-            out.warn(format!("messages[{place}] has the unknown role {other:?}; read as user"));
+            out.warn(format!("messages[{place}]: unknown role {other:?}; read as user"));
             Role::User
         }
     };
@@ -121,7 +121,7 @@ fn read_message(mut message: Object<'_>, place: usize, out: &mut Out<'_>) {
         }
         other => {
             let kind = other.as_ref().map_or("missing", Json::kind);
-            out.warn(format!("messages[{place}]: the content is {kind}"));
+            out.warn(format!("messages[{place}]: content is {kind}; ignored"));
             Vec::new()
         }
     };
@@ -229,12 +229,12 @@ fn answer_after_header(text: &str) -> Option<(&str, &str)> {
     is_tool.then_some((name, body))
 }
 
-/// What a tool's answer may hold.
+/// The content of a tool's answer.
 #[derive(Clone, Copy, PartialEq)]
 enum Answering {
-    /// What a person answers to the model.
+    /// A person's answer to the model.
     Person,
-    /// What the tool did, or a person's reason to refuse it.
+    /// The tool's output, or a person's reason to refuse it.
     Action,
     /// Text from elsewhere, whatever it looks like.
     Source,
@@ -274,7 +274,7 @@ impl Answering {
         }
     }
 
-    /// Whether an answer is what a person said to the tool. It begins with that: what stands further behind may come from a
+    /// True if an answer is what a person said to the tool. It begins with that: what stands further behind may come from a
     /// file or a command.
     fn quotes_a_person(self, answer: &str) -> bool {
         let answer = answer.trim_start();
@@ -317,7 +317,7 @@ fn read_result(mut block: Object<'_>) -> Vec<Part> {
     parts
 }
 
-/// Whether an answer says of itself that it succeeded, as an object, a list of them, or JSON in a text.
+/// True if an answer says of itself that it succeeded, as an object, a list of them, or JSON in a text.
 fn read_success(content: &Json<'_>) -> Option<bool> {
     match content {
         Json::Object(answer) => answer.get("success")?.as_bool(),

@@ -27,7 +27,7 @@ pub(super) const KNOWN: Known = Known {
     unread: &[],
 };
 
-/// What Codex alone puts into user messages.
+/// Text that Codex alone puts into user messages.
 const ORIGINS: OriginRules = OriginRules {
     tags: &[
         ("hook_prompt", Origin::Hook),
@@ -75,14 +75,14 @@ struct Codex {
     said: HashMap<Fingerprint, Vec<(MessageId, Option<Timestamp>)>>,
     /// The user's instructions as the header has them.
     instructions: Option<String>,
-    /// Whether a message brought such instructions into the conversation itself.
+    /// True if a message brought such instructions into the conversation itself.
     has_memory: bool,
 }
 
 impl Reader for Codex {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let Json::Object(mut record) = record else {
-            return out.warn(format!("a record that is {}; skipped", record.kind()));
+            return out.warn(format!("expected a record, found {}; skipped", record.kind()));
         };
         let at = record.time("timestamp");
         out.note(at, None, None);
@@ -90,7 +90,7 @@ impl Reader for Codex {
             match record.str("record_type").map(str::to_string) {
                 Some(kind) => out.skip(&kind),
                 None if is_record(&record) => self.header(record, out),
-                None => out.warn("a record without a type; skipped"),
+                None => out.warn("record without a type; skipped"),
             }
             return;
         };
@@ -101,7 +101,7 @@ impl Reader for Codex {
             ("compacted", Some(payload)) => self.compacted(payload, at, out),
             ("event_msg", Some(payload)) => self.event(&payload, out),
             ("session_meta" | "turn_context" | "response_item" | "compacted" | "event_msg", None) => {
-                out.warn(format!("a {kind} without a payload; skipped"));
+                out.warn(format!("{kind} without a payload; skipped"));
             }
             (_, Some(_)) => out.skip(&kind),
             // Not wrapped: an item of the older shape.
@@ -226,7 +226,7 @@ impl Codex {
         for item in history {
             match item {
                 Json::Object(item) => self.tell_again(item, at, &mut told, out),
-                other => out.warn(format!("an item of a history that is {}; skipped", other.kind())),
+                other => out.warn(format!("expected a history item, found {}; skipped", other.kind())),
             }
         }
         if let Some(text) = summary.filter(|_| !is_told) {
@@ -269,7 +269,7 @@ fn read_user(mut item: Object<'_>, at: Option<Timestamp>, out: &mut Out<'_>) -> 
         }
         other => {
             let kind = other.as_ref().map_or("missing", Json::kind);
-            out.warn(format!("a user's message whose content is {kind}; skipped"));
+            out.warn(format!("user message content is {kind}; skipped"));
             return None;
         }
     };
@@ -306,7 +306,7 @@ fn user_text(text: String) -> Vec<Part> {
     parts
 }
 
-/// Where the user's own words start in a text that an editor has put together.
+/// The start of the user's own words in a text that an editor has put together.
 fn request_start(text: &str) -> Option<usize> {
     let line = if text.starts_with(REQUEST_LINE) { 0 } else { text.find(&format!("\n{REQUEST_LINE}"))? + 1 };
     let behind = &text[line + REQUEST_LINE.len()..];

@@ -51,7 +51,7 @@ fn is_contents(value: Option<&Json<'_>>) -> bool {
 #[derive(Default)]
 struct Contents {
     ids: CallIds,
-    /// Whether contents and parts say what no request has: times, models, token figures and origins.
+    /// True if contents and parts say what no request has: times, models, token figures and origins.
     is_neutral: bool,
 }
 
@@ -130,7 +130,7 @@ fn unpack_opaque(part: &mut Part) {
     }
 }
 
-/// Where a neutral session says it comes from.
+/// The source named by a neutral session.
 fn read_source(document: &Object<'_>, out: &mut Out<'_>) {
     let source = |key| document.get("source").and_then(|source| source.get(key)).and_then(Json::as_str);
     out.info.session_id = source("session").map(str::to_string);

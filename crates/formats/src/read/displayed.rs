@@ -41,7 +41,7 @@ fn split_typed(part: Part, shown: &str, others: Origin) -> Vec<Part> {
     }
 }
 
-/// Where what was typed ends in a text, if the text begins with it.
+/// The end of the typed text, if the text begins with it.
 fn typed_in(text: &str, shown: &str) -> Option<usize> {
     if shown.contains(text.trim()) {
         return Some(text.len());

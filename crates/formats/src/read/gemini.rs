@@ -89,7 +89,7 @@ fn is_message(record: &Object<'_>) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gemini {
     ids: CallIds,
-    /// Which message holds the response to each call.
+    /// The message that holds the response to each call.
     answered: HashMap<CallId, MessageId>,
     /// Which message made each call last.
     owners: HashMap<CallId, MessageId>,
@@ -143,7 +143,7 @@ impl Gemini {
                 // What was taken back may be answered again.
                 self.answered.retain(|_, message| self.branch.position(message).is_some());
             } else {
-                out.warn(format!("rewinds to the message {id}, which is not there; ignored"));
+                out.warn(format!("rewind to unknown message {id}; ignored"));
             }
         } else if let Some(mut changes) = record.take_object("$set") {
             let checkpoint = changes.take_list("messages");
@@ -192,7 +192,7 @@ impl Gemini {
             }
             Some(Record::Mask { id, at, masking }) => self.branch.mask(id, at, masking),
             Some(Record::Undo { rewrite }) => match self.branch.undo(&rewrite) {
-                None => return out.warn(format!("undoes {rewrite}, which is not in effect; ignored")),
+                None => return out.warn(format!("undo of {rewrite}, which is not active; ignored")),
                 Some(undone) if matches!(undone.kind, RewriteKind::Compaction(_)) => {
                     out.info.compactions -= 1;
                 }
@@ -277,9 +277,7 @@ impl Gemini {
             }
         }
         if missing > 0 {
-            out.warn(format!(
-                "{missing} messages that come back are too far behind to be read again; they are left out here"
-            ));
+            out.warn(format!("{missing} restored messages are too far back to read again; omitted here"));
         }
     }
 
@@ -295,7 +293,9 @@ impl Gemini {
                 let placed = self.message(message, out);
                 read(self, placed, out);
             }
-            other => out.warn(format!("messages[{place}] is no message but {}; skipped", other.kind())),
+            other => {
+                out.warn(format!("messages[{place}]: expected a message, found {}; skipped", other.kind()))
+            }
         });
     }
 
@@ -476,7 +476,7 @@ impl Gemini {
         responses.extend(as_response(read, &id, &name, status));
     }
 
-    /// Whether `message` may answer `call`: no other message has.
+    /// True if `message` may answer `call`: no other message has.
     fn answers(&mut self, call: &CallId, message: &MessageId) -> bool {
         self.answered.entry(call.clone()).or_insert_with(|| message.clone()) == message
     }

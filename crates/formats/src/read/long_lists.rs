@@ -95,7 +95,7 @@ fn what_is_wrong_with_an_item_is_told_with_its_place() {
     assert_eq!(messages[300].parts[0].as_text(), Some("half \u{fffd}"));
     let told: Vec<_> = session.warnings.iter().map(|warning| warning.reason.as_str()).collect();
     let expected = [
-        "contents[300]: broken characters in a string were replaced",
+        "contents[300]: invalid characters in a string were replaced",
         "contents[301]: nested deeper than 128 levels; skipped",
         "contents[302] is a number; skipped",
     ];

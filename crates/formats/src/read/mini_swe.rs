@@ -26,7 +26,7 @@ pub(super) const KNOWN: Known = Known {
     unread: &[],
 };
 
-/// How the blocks that hold a command open.
+/// The openings of blocks that hold a command.
 const FENCES: &[&str] = &["```mswea_bash_command\n", "```bash\n"];
 
 /// The words before what a person typed, and whether the command before them was not run.
@@ -42,7 +42,7 @@ fn is_trajectory(document: &Object<'_>) -> bool {
     named && document.get("messages").and_then(Json::as_array).is_some()
 }
 
-/// Whether commands in the model's text are answered by return codes, which ordinary chats have not.
+/// True if commands in the model's text are answered by return codes, which ordinary chats have not.
 fn is_command_chat(messages: &[Json<'_>]) -> bool {
     let text = |message: &Json<'_>, role: &str| {
         let is_role = message.get("role").and_then(Json::as_str) == Some(role);
@@ -93,7 +93,7 @@ impl MiniSwe {
                 (Role::User, vec![read_result(&mut message, &extra)])
             }
             Some(role) => return out.skip(role),
-            None => return out.warn("a message without a role; skipped"),
+            None => return out.warn("message without a role; skipped"),
         };
         let mut read = Message::new(out.made_up_id(), role, parts);
         (read.at, read.model, read.usage) = read_extra(&extra);

@@ -44,22 +44,22 @@ pub(crate) trait Reader {
     fn finish(&mut self, _out: &mut Out<'_>) {}
 }
 
-/// What detection needs to know of a format that is made of JSON.
+/// The detection rules of a JSON format.
 pub(crate) struct Known {
     pub(crate) format: Format,
-    /// Whether a line of a JSONL file is of this format.
+    /// True if a line of a JSONL file is of this format.
     pub(crate) is_record: fn(&Object<'_>) -> bool,
-    /// Whether a whole JSON file is of this format.
+    /// True if a whole JSON file is of this format.
     pub(crate) is_document: fn(&Json<'_>) -> bool,
     pub(crate) open: fn() -> Box<dyn Reader>,
     /// Top-level fields of records that are large and never needed.
     pub(crate) unread: &'static [&'static str],
 }
 
-/// What detection needs to know of a format that is plain text.
+/// The detection rule of a plain-text format.
 pub(crate) struct KnownText {
     pub(crate) format: Format,
-    /// Whether a file whose first line this is, blank ones apart, is of this format.
+    /// True if a file whose first line this is, blank ones apart, is of this format.
     pub(crate) is_first_line: fn(&str) -> bool,
     pub(crate) read: fn(&str, &mut Out<'_>),
 }
@@ -91,13 +91,13 @@ pub(crate) static KNOWN_TEXTS: &[KnownText] = &[aider::KNOWN];
 /// A session, read whole.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// What the file says about itself.
+    /// The metadata of the file.
     pub info: SessionInfo,
     /// The conversation as it stood at the end.
     pub transcript: Transcript,
     /// Conversations of sub-agents, in order of appearance.
     pub side_chains: Vec<SideChain>,
-    /// What could not be read.
+    /// The warnings.
     pub warnings: Vec<Warning>,
 }
 
@@ -106,7 +106,7 @@ pub struct Session {
 pub struct SideChain {
     /// Names it.
     pub id: String,
-    /// What was said there.
+    /// The messages.
     pub messages: Vec<Message>,
 }
 
@@ -188,10 +188,10 @@ pub(crate) fn read_line(known: &'static Known, reader: &mut dyn Reader, line: &L
 
 fn warn_about_text(lossy: bool, mended: bool, out: &mut Out<'_>) {
     if lossy {
-        out.warn("not valid UTF-8; the broken characters were replaced");
+        out.warn("invalid UTF-8; invalid characters were replaced");
     }
     if mended {
-        out.warn("broken characters in a string were replaced");
+        out.warn("invalid characters in a string were replaced");
     }
 }
 

@@ -27,7 +27,7 @@ fn is_message(message: &Object<'_>) -> bool {
 #[derive(Default)]
 struct Chat {
     decoder: ChatDecoder,
-    /// Whether something showed that this is OpenAI's format and not just plain messages.
+    /// True if something showed that this is OpenAI's format and not just plain messages.
     is_certain: bool,
 }
 
@@ -282,8 +282,8 @@ mod tests {
             reasons,
             [
                 "messages[1] is a number; skipped",
-                "a message with the unknown role \"robot\"; read as user",
-                "a message whose content is a number",
+                "unknown role \"robot\"; read as user",
+                "message content is a number; ignored",
             ]
         );
     }

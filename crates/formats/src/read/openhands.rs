@@ -84,7 +84,7 @@ struct OpenHands {
     calls: HashMap<u64, CallId>,
     /// Answers of the model whose text was already read; one answer may make several calls.
     responses: HashSet<String>,
-    /// Whether a whole conversation was read from a record of its own.
+    /// True if a whole conversation was read from a record of its own.
     is_complete: bool,
 }
 
@@ -100,7 +100,7 @@ impl Reader for OpenHands {
                 match history {
                     Some(_) if self.is_complete => {
                         let name = record.str("instance_id").unwrap_or("another conversation");
-                        out.warn(format!("{name} is not read: the file's first conversation was"));
+                        out.warn(format!("{name} skipped: only the first conversation of a file is read"));
                         out.skip("conversation");
                     }
                     Some(events) => {
@@ -147,7 +147,7 @@ impl OpenHands {
         } else if let Some(observation) = event.take_string("observation") {
             self.observation(&observation, event, out);
         } else {
-            out.warn("an event that is neither action nor observation; skipped");
+            out.warn("event is neither action nor observation; skipped");
         }
     }
 
@@ -367,7 +367,7 @@ fn read_head(record: &Object<'_>, out: &mut Out<'_>) {
     out.note(None, config.and_then(|config| config.get("model")?.as_str()), None);
 }
 
-/// What a user said. Benchmarks wrap the task into a template, and some answer the agent's questions themselves.
+/// Reads a user's text. Benchmarks wrap the task into a template, and some answer the agent's questions themselves.
 fn user_text(text: String) -> Vec<Part> {
     if FAKE_USER.iter().any(|start| text.starts_with(start)) {
         vec![Part::text(Origin::Hook, text)]
@@ -558,7 +558,7 @@ mod tests {
         assert_eq!(session.transcript.messages()[0].parts, [Part::user_text("Fix it")]);
         assert_eq!(
             session.warnings[0].to_string(),
-            "line 2: second is not read: the file's first conversation was"
+            "line 2: second skipped: only the first conversation of a file is read"
         );
         let said = read_text(&record("first", ASKED));
         assert_eq!(said.transcript.messages().len(), 1);

@@ -93,13 +93,13 @@ impl Sdk {
                 out.skip(kind);
             }
             Some(kind) => out.skip(kind),
-            None => out.warn("an event without a kind; skipped"),
+            None => out.warn("event without a kind; skipped"),
         }
     }
 
     fn message(&mut self, mut event: Object<'_>, out: &mut Out<'_>) {
         let Some(mut said) = event.take_object("llm_message") else {
-            return out.warn("a message event without a message; skipped");
+            return out.warn("message event without a message; skipped");
         };
         let (role, origin) = match (said.str("role"), event.str("source")) {
             (Some("assistant"), _) => (Role::Model, Origin::Model),

@@ -47,7 +47,7 @@ struct Pi {
 impl Reader for Pi {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let Json::Object(mut record) = record else {
-            return out.warn(format!("a record that is {}; skipped", record.kind()));
+            return out.warn(format!("expected a record, found {}; skipped", record.kind()));
         };
         let holds = self.read(&mut record, out);
         if record.str("type") == Some("session") {
@@ -77,14 +77,14 @@ impl Pi {
             Some("session") => self.header(record, out),
             Some("message") => {
                 let Some(message) = record.take_object("message") else {
-                    out.warn("a message record without a message; skipped");
+                    out.warn("message record without a message; skipped");
                     return Holds::Nothing;
                 };
                 return read_message(message, record, out).map_or(Holds::Nothing, Holds::Message);
             }
             Some("compaction") => {
                 let Some(summary) = record.take_string("summary") else {
-                    out.warn("a compaction without a summary; skipped");
+                    out.warn("compaction without a summary; skipped");
                     return Holds::Nothing;
                 };
                 let summary = said(record, vec![Part::text(Origin::Summary, summary)], out);
@@ -112,7 +112,7 @@ impl Pi {
                 let kind = kind.to_string();
                 out.skip(&kind);
             }
-            None => out.warn("a record without a type; skipped"),
+            None => out.warn("record without a type; skipped"),
         }
         Holds::Nothing
     }
@@ -147,7 +147,7 @@ fn message_id(record: &Object<'_>, out: &mut Out<'_>) -> MessageId {
     if !out.knows(&id) {
         return id;
     }
-    out.warn(format!("the id {id} is used twice"));
+    out.warn(format!("duplicate id {id}"));
     MessageId::new(format!("{id}-{}", out.made_up_id()))
 }
 
@@ -167,7 +167,7 @@ fn read_message(mut message: Object<'_>, record: &Object<'_>, out: &mut Out<'_>)
         }
         "bashExecution" => read_command(&mut message),
         other => {
-            out.warn(format!("a message of the unknown role {other:?}; skipped"));
+            out.warn(format!("unknown role {other:?}; skipped"));
             return None;
         }
     };
@@ -204,7 +204,7 @@ fn read_answer(mut message: Object<'_>, record: &Object<'_>, out: &mut Out<'_>) 
     read
 }
 
-/// Whose signatures the messages of an API carry; other APIs sign nothing.
+/// The vendor whose signatures the messages of an API carry; other APIs sign nothing.
 fn vendor_of(api: &str) -> Option<Vendor> {
     match api {
         _ if api.starts_with("anthropic") || api.starts_with("bedrock") => Some(Vendor::Anthropic),
@@ -230,7 +230,7 @@ fn read_result(message: &mut Object<'_>, out: &mut Out<'_>) -> ToolResult {
     ToolResult { call, name: message.take_string("toolName"), status, output, nested }
 }
 
-/// Who a message's content comes from.
+/// The origin of a message's content.
 #[derive(Clone, Copy)]
 enum Side {
     User,
@@ -261,7 +261,7 @@ fn read_content(content: Option<Json<'_>>, side: Side, out: &mut Out<'_>) -> Vec
         }
         Some(Json::Null) | None => Vec::new(),
         Some(other) => {
-            out.warn(format!("a message whose content is {}", other.kind()));
+            out.warn(format!("message content is {}; ignored", other.kind()));
             Vec::new()
         }
     }
@@ -430,7 +430,7 @@ mod tests {
         let again = [&lines[..], &[compaction.into(), entry("e", "\"k\""), entry("a", "\"e\"")]].concat();
         let session = read(&again.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(texts(&session), "all|d|e|a");
-        assert_eq!(session.warnings.len(), 1, "the id a is used twice");
+        assert_eq!(session.warnings.len(), 1, "duplicate id a");
     }
 
     #[track_caller]

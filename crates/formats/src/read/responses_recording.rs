@@ -31,7 +31,7 @@ struct Recording {
 impl Reader for Recording {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let Some(mut record) = record.into_object().filter(is_record) else {
-            return out.warn("a line that is no recorded response; skipped");
+            return out.warn("line is not a recorded response; skipped");
         };
         let method = record.take_string("method").unwrap_or_default();
         let chunks = match record.take("response") {

@@ -33,7 +33,7 @@ fn is_trajectory(document: &Object<'_>) -> bool {
 
 #[derive(Default)]
 struct SweAgent {
-    /// Whose history this is; others that appear in it are sub-agents.
+    /// The agent whose history this is; others that appear in it are sub-agents.
     agent: Option<String>,
     has_task: bool,
     commands: usize,
@@ -48,7 +48,7 @@ impl Reader for SweAgent {
         };
         if self.agent.is_some() {
             out.skip("trajectory");
-            return out.warn("a further trajectory is not read: the file's first one was");
+            return out.warn("additional trajectory skipped: only the first of a file is read");
         }
         out.info.session_id = document.take_string("instance_id");
         // The steps once more, without what was said around them.
@@ -81,7 +81,7 @@ impl SweAgent {
             "tool" => (Role::User, read_results(item)),
             "user" => (Role::User, self.user(item)),
             other => {
-                out.warn(format!("a message with the unknown role {other:?}; read as the program's"));
+                out.warn(format!("unknown role {other:?}; read as host text"));
                 (Role::User, read_content(item.take("content"), Origin::Hook))
             }
         };

@@ -8,14 +8,14 @@ use longhaul_wire::{PLAIN, split_user_text};
 /// Tags that templates put around what somebody reported or asked for.
 const TAGS: &[&str] = &["issue_description", "pr_description", "issue", "task"];
 
-/// Where templates begin to instruct the agent, behind the task.
+/// The start of the template's instructions after the task.
 const INSTRUCTIONS: &[&str] = &[
     "\nINSTRUCTIONS:",
     "\nYou can execute bash commands and edit files to implement the necessary changes.",
     "\n<instructions>",
 ];
 
-/// What templates say before the task.
+/// Text of templates before the task.
 const OPENINGS: &[&str] = &[
     "We're currently solving the following issue within our repository. Here's the issue text:\nISSUE:\n",
     "Please solve this issue: ",

@@ -26,7 +26,7 @@ struct Node {
     holds: Holds,
 }
 
-/// What a record adds to the conversation.
+/// The messages that a record adds to the conversation.
 pub(super) enum Holds {
     Nothing,
     Message(Message),
@@ -37,7 +37,7 @@ pub(super) enum Holds {
     },
 }
 
-/// What a record says it follows.
+/// The parent that a record names.
 pub(super) enum Follows<'a> {
     /// Nothing is said: the record before it.
     Newest,
@@ -58,7 +58,7 @@ impl Tree {
             Follows::Newest => self.leaf,
             Follows::Nothing => None,
             Follows::Record(id) => self.place_of(id).or_else(|| {
-                out.warn(format!("follows the unknown record {id}; read as following the one before it"));
+                out.warn(format!("unknown parent {id}; attached to the previous record"));
                 self.leaf
             }),
         };

@@ -45,7 +45,7 @@ impl Arrivals {
         self.next
     }
 
-    /// Whether a message that is there came before this moment.
+    /// True if a message that is there came before this moment.
     pub(super) fn is_before(&self, id: &MessageId, moment: Moment) -> bool {
         self.moments.get(id).is_some_and(|came| *came < moment)
     }

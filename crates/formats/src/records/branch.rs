@@ -1,4 +1,4 @@
-//! What was said, in order, and what became of it: rewinds, compactions, masks, and their undoing.
+//! The messages of a session in order, and their changes: rewinds, compactions, masks, and their undoing.
 //!
 //! Nothing is forgotten here. A message that was taken back, or that another program compacted away, is set aside; a
 //! compaction is a view of the messages, so that without it they are all there again.
@@ -54,14 +54,14 @@ pub struct Rewrite {
     pub id: String,
     /// When it happened.
     pub at: Option<Timestamp>,
-    /// What it did.
+    /// The change.
     pub kind: RewriteKind,
-    /// Whether it counts.
+    /// Its state.
     pub state: RewriteState,
     change: ViewChange,
 }
 
-/// What a rewrite did.
+/// The change of a rewrite.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RewriteKind {
     /// The transcript gave way to a shorter one.
@@ -73,7 +73,7 @@ pub enum RewriteKind {
 /// A compaction, as the log has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedCompaction {
-    /// How it went.
+    /// The report.
     pub report: CompactionReport,
     /// The text of the snapshot, where there is one.
     pub snapshot: Option<String>,
@@ -85,7 +85,7 @@ pub struct RecordedCompaction {
     pub kept: Option<MessageId>,
 }
 
-/// Whether a rewrite counts.
+/// The state of a rewrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RewriteState {
     /// It does.
@@ -96,7 +96,7 @@ pub enum RewriteState {
     Inert,
 }
 
-/// How a rewrite changes what is visible.
+/// The visible effect of a rewrite.
 #[derive(Clone, Debug)]
 enum ViewChange {
     /// These messages stand for all that came before this moment.
@@ -105,7 +105,7 @@ enum ViewChange {
     Mask { changed: Vec<Message> },
 }
 
-/// What whoever follows the changes has to do to see what the branch shows.
+/// The update that a follower of the changes applies to see the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Carry out the same change.
@@ -132,7 +132,7 @@ impl Branch {
         &self.rewrites
     }
 
-    /// What compactions left behind for the next ones, where that was recorded.
+    /// The shared state of compactions, where it was recorded.
     pub(crate) fn state(&self) -> Option<&CompactionState> {
         self.state.as_ref()
     }
@@ -142,7 +142,7 @@ impl Branch {
         self.state = Some(state);
     }
 
-    /// What the next pass waits for follows from what just happened, not from what was recorded before.
+    /// Derives the condition of the next pass from the latest event, not from earlier records.
     fn forget_wait(&mut self) {
         if let Some(state) = &mut self.state {
             state.wait = None;
@@ -350,7 +350,7 @@ impl Branch {
         Some(rewrite)
     }
 
-    /// Whether anything visible differs from what was said.
+    /// True if anything visible differs from what was said.
     pub(crate) fn is_rewritten(&self) -> bool {
         self.rewrites.iter().any(Rewrite::is_active)
     }
@@ -383,7 +383,7 @@ impl Branch {
         if is_plain && !is_masked { Effect::Same } else { Effect::Anew }
     }
 
-    /// What the model may see now.
+    /// The transcript that the model may see now.
     pub(crate) fn visible(&self) -> Vec<Message> {
         let (mut visible, masks_from) = match self.compaction() {
             None => (self.messages().to_vec(), 0),
@@ -434,7 +434,7 @@ impl Rewrite {
         self.state == RewriteState::Active
     }
 
-    /// Whether it is a masking that concerns the message.
+    /// True if it is a masking that concerns the message.
     fn masks(&self, id: &MessageId) -> bool {
         match (&self.kind, &self.change) {
             (RewriteKind::Mask(masks), ViewChange::Mask { changed }) => {

@@ -1,4 +1,4 @@
-//! What Longhaul records beside messages, and its form on disk: `{"$longhaul": {"v": 1, "kind": …}}`.
+//! Longhaul's own records beside messages, and their form on disk: `{"$longhaul": {"v": 1, "kind": …}}`.
 
 use longhaul_conversation::{
     CallId, FragmentPlace, Message, MessageId, Origin, Part, Timestamp, TokenCount, ToolDeclaration,
@@ -21,11 +21,11 @@ pub struct Entry {
     pub id: String,
     /// When it happened.
     pub at: Option<Timestamp>,
-    /// What happened.
+    /// The event.
     pub kind: EntryKind,
 }
 
-/// What happened to a session beside what was said.
+/// An event of a session beside its messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntryKind {
     /// The instruction and the tools of a session that was imported.
@@ -38,7 +38,7 @@ pub enum EntryKind {
     Fragment(RecordedFragment),
     /// The user added a rule by hand, or removed one.
     Rule(RuleChange),
-    /// What the host program had going on.
+    /// The state of the host program.
     Host(HostRecord),
 }
 
@@ -54,13 +54,13 @@ pub struct Setup {
 /// A compaction: how it went, and the transcript that it led to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compaction {
-    /// How it went.
+    /// The report.
     pub report: CompactionReport,
     /// The messages of the new transcript. Those that stand in the log unchanged are recorded by name only.
     pub messages: Vec<Message>,
 }
 
-/// How a compaction went.
+/// The report of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompactionReport {
@@ -68,19 +68,19 @@ pub struct CompactionReport {
     pub status: String,
     /// The rung of the ladder that brought it about.
     pub rung: String,
-    /// Why, in words for people.
+    /// The reason, in words for people.
     pub reason: String,
     /// The sizes before and after.
     pub tokens: CompactionTokens,
-    /// Who summarised.
+    /// The summariser.
     pub summariser: String,
     /// The model that summarised, where one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it cost, where prices are known.
+    /// The cost, where prices are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub ms: u64,
     /// The share of what mattered that is still there, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub struct CompactionTokens {
     pub before: TokenCount,
     /// The transcript after.
     pub after: TokenCount,
-    /// What was added beside the kept messages.
+    /// The size added beside the kept messages.
     pub added: TokenCount,
 }
 
@@ -115,25 +115,25 @@ pub struct Mask {
     pub message: MessageId,
     /// The call that it answers.
     pub call: CallId,
-    /// Where the whole output was saved.
+    /// The file with the whole output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What stands in its place.
+    /// The replacement.
     pub preview: String,
 }
 
 /// A piece that was placed beside the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedFragment {
-    /// Who it comes from.
+    /// The origin.
     pub origin: Origin,
-    /// Where it stood in the request.
+    /// The place in the request.
     pub place: FragmentPlace,
-    /// What it said.
+    /// The text.
     pub content: FragmentContent,
 }
 
-/// What a recorded fragment said.
+/// The text of a recorded fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FragmentContent {
     /// The text itself.
@@ -157,39 +157,39 @@ pub enum RuleChange {
     },
 }
 
-/// What the host program had going on.
+/// The state of the host program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostRecord {
     /// The active skills.
     pub skills: Vec<String>,
-    /// Where the plan is, if there is one.
+    /// The path of the plan, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
     /// The jobs that run.
     pub jobs: Vec<String>,
 }
 
-/// What the compactions of a session leave behind for the next ones, whichever process makes them.
+/// The state that the compactions of a session share, across processes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompactionState {
-    /// Whether the last summary that nobody asked for failed.
+    /// True if the last summary that nobody asked for failed.
     pub latched: bool,
-    /// How many passes failed in a row.
+    /// The number of passes that failed in a row.
     pub failures: u32,
-    /// How many passes got as far as a summary.
+    /// The number of passes that got as far as a summary.
     pub attempts: u64,
-    /// How often a model was asked.
+    /// The number of model calls.
     pub calls: u32,
     /// Tokens of those requests and answers together.
     pub tokens: TokenCount,
     /// Those of them that are estimated, because the provider did not report them.
     #[serde(skip_serializing_if = "is_nothing")]
     pub estimated: TokenCount,
-    /// What they cost, where prices are known.
+    /// Their cost, where prices are known.
     pub money: f64,
-    /// What the next automatic pass waits for; nothing if something happened since that tells it better.
+    /// The condition of the next automatic pass; none if something happened since that tells it better.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<RecordedWait>,
 }
@@ -198,7 +198,7 @@ fn is_nothing(tokens: &TokenCount) -> bool {
     *tokens == TokenCount::ZERO
 }
 
-/// What the next automatic pass waits for.
+/// The condition of the next automatic pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedWait {
@@ -206,7 +206,7 @@ pub enum RecordedWait {
     Nothing,
     /// For the request to grow.
     Growth {
-        /// What it took after the last pass.
+        /// The size after the last pass.
         since: TokenCount,
     },
     /// For the request not to fit any more.

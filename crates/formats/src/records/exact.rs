@@ -1,6 +1,6 @@
 //! A message in full as JSON, for where another program's record has no place for all of it.
 //!
-//! What is encoded here is decoded to an equal value: origins, vendors, signatures and everything nested included. Only
+//! A message encoded here is decoded to an equal value: origins, vendors, signatures and everything nested included. Only
 //! the ordinal is left out, for it follows from the message's place in the log.
 
 use longhaul_conversation::{
@@ -17,7 +17,7 @@ use super::{status_of_word, status_word};
 const DEPTH_LIMIT: usize = 48;
 /// Values nested deeper than this cannot be read at all.
 const LEGIBLE_DEPTH: usize = 120;
-/// How deep results may stand inside of results.
+/// The deepest nesting of results.
 const NESTED_RESULTS: usize = 12;
 
 const VENDORS: [(&str, Vendor); 5] = [
@@ -60,7 +60,7 @@ pub(super) fn decode_message(message: Json<'_>) -> Option<Message> {
     Some(Message { at, model, usage: usage.map(Box::new), extra, ..Message::new(id, role, parts) })
 }
 
-/// Whether the message can be decoded again: not if it is nested beyond all measure.
+/// True if the message can be decoded again: not if it is nested beyond all measure.
 pub fn is_legible(message: &Message) -> bool {
     is_legible_extra(&message.extra) && message.parts.iter().all(|part| is_legible_part(part, NESTED_RESULTS))
 }

@@ -27,7 +27,7 @@ pub fn response_id(model: &MessageId) -> MessageId {
     MessageId::new(format!("{model}_response"))
 }
 
-/// Whether two messages are equal in all but their marks.
+/// True if two messages are equal in all but their marks.
 pub fn same_but_for_marks(one: &Message, other: &Message) -> bool {
     let Message { id, ordinal: _, role, at, model, usage, parts, extra } = one;
     (id, role, at, model) == (&other.id, &other.role, &other.at, &other.model)

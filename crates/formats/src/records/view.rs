@@ -29,7 +29,7 @@ impl Piece {
     }
 }
 
-/// What a record says of a transcript that is made of `messages`.
+/// The record of a transcript made of `messages`.
 pub(super) fn encode_view(
     messages: &[Message],
     at: Option<Timestamp>,

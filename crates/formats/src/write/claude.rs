@@ -72,7 +72,7 @@ pub(super) fn jsonl(session: &Session, losses: &mut Losses) -> String {
     text
 }
 
-/// How a line says who wrote it.
+/// The marker of a line's author.
 #[derive(Clone, PartialEq)]
 enum Mark {
     /// A person did, but for texts that give themselves away.
@@ -88,7 +88,7 @@ enum Mark {
 struct Writer<'a> {
     losses: &'a mut Losses,
     names: HashMap<&'a CallId, &'a str>,
-    /// Whether the session comes from Claude Code, so that its own records have a place here.
+    /// True if the session comes from Claude Code, so that its own records have a place here.
     is_own: bool,
     session_id: String,
     directory: Option<String>,
@@ -180,7 +180,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether this is what Claude Code told its model beside the conversation.
+    /// True if this is what Claude Code told its model beside the conversation.
     fn is_attachment(&self, opaque: &Opaque) -> bool {
         self.is_own && self.chain.is_none() && opaque.vendor == Vendor::Agent && opaque.value.is_object()
     }
@@ -213,7 +213,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether all that a line without a mark holds would still be read the same under this one.
+    /// True if all that a line without a mark holds would still be read the same under this one.
     fn could_bear(&self, mark: &Mark, lines: &UserLines<'_>) -> bool {
         let same = |block: &Part| match block.as_text() {
             Some(text) => self.choose_mark(block.origin, text) == (mark.clone(), Some(block.origin)),
@@ -342,7 +342,7 @@ impl<'a> Writer<'a> {
         id
     }
 
-    /// What every line says.
+    /// The fields of every line.
     fn line(&mut self, kind: &str, id: &str, message: &Message) -> Map<String, Value> {
         let parent = self.parent.replace(id.to_string());
         let mut line = object([
@@ -413,7 +413,7 @@ struct UserLines<'m> {
     id: Option<String>,
     mark: Mark,
     blocks: Vec<Part>,
-    /// Whether one of the blocks is a text of several origins.
+    /// True if one of the blocks is a text of several origins.
     has_mixed: bool,
 }
 

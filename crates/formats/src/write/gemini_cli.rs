@@ -129,7 +129,7 @@ pub fn encode_answered(model: &Message, response: &Message) -> Option<Value> {
     (answers.whole == 1 && answers.rest.is_none()).then(|| writer.model(model, &answers))
 }
 
-/// Whether anything is left to say in a record.
+/// True if anything is left to say in a record.
 fn has_content(record: &Value) -> bool {
     let is_filled = |key: &str| record[key].as_array().is_some_and(|list| !list.is_empty());
     ["content", "thoughts", "toolCalls"].into_iter().any(is_filled)
@@ -139,20 +139,20 @@ struct Writer<'a> {
     losses: &'a mut Losses,
     names: HashMap<&'a CallId, &'a str>,
     ids: HashSet<&'a MessageId>,
-    /// Whether the session comes from Gemini CLI, so that its records' further fields have a place here.
+    /// True if the session comes from Gemini CLI, so that its records' further fields have a place here.
     is_own: bool,
-    /// Which message answers each call: the reader takes no second one, and of two in one message the newer.
+    /// The message that answers each call: the reader takes no second one, and of two in one message the newer.
     answered: HashMap<CallId, MessageId>,
     clock: Clock,
 }
 
-/// What the messages behind a model's message answer to its calls.
+/// The results of a model's calls in the messages after it.
 #[derive(Default)]
 struct Answers<'a> {
     /// The result of each call, with what came behind it.
     parts: HashMap<&'a CallId, Vec<&'a Part>>,
     at: Option<Timestamp>,
-    /// How many messages went into it whole.
+    /// The number of messages that went into it whole.
     whole: usize,
     /// The message behind those, if it was taken in part, and what is left of it.
     rest: Option<(&'a Message, &'a [Part])>,
@@ -392,7 +392,7 @@ pub(super) fn origin_when_read(part: &Part, role: Role) -> Origin {
     }
 }
 
-/// Whether the parts are thoughts, then content, then calls, none of which says more than the record's fields for them
+/// True if the parts are thoughts, then content, then calls, none of which says more than the record's fields for them
 /// can hold.
 fn is_plain(parts: &[Part]) -> bool {
     let place = |part: &Part| match &part.body {

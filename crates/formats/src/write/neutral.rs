@@ -139,7 +139,7 @@ fn fit_item(part: &Part, opaque: &Opaque, losses: &mut Losses) -> Part {
     Part::opaque(part.origin, Vendor::Gemini, value)
 }
 
-/// Whether an item is written with its vendor's name: it is another's, or an origin cannot be stated beside it.
+/// True if an item is written with its vendor's name: it is another's, or an origin cannot be stated beside it.
 fn is_named(opaque: &Opaque) -> bool {
     opaque.vendor != Vendor::Gemini
         || !opaque.value.is_object()
@@ -159,7 +159,7 @@ fn state(encoded: &mut Value, part: &Part, role: Role) {
     }
 }
 
-/// What a message says beside its parts.
+/// The fields of a message beside its parts.
 fn head_of(message: &Message) -> Map<String, Value> {
     let mut content = object([("id", message.id.as_str().into()), ("role", message.role.as_str().into())]);
     if let Some(at) = message.at {
@@ -174,7 +174,7 @@ fn head_of(message: &Message) -> Map<String, Value> {
     content
 }
 
-/// Whether a reader would find the part's origin by itself.
+/// True if a reader would find the part's origin by itself.
 fn reads_back(part: &Part, role: Role) -> bool {
     match (part.as_text(), role) {
         (Some(text), Role::User) => {

@@ -15,7 +15,7 @@ pub struct WrittenSession {
     pub text: String,
     /// The format it is in: the one that was asked for, or the neutral form.
     pub format: Format,
-    /// What that format has no place for.
+    /// The losses in that format.
     pub lost: Vec<Loss>,
 }
 

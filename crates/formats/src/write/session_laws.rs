@@ -43,7 +43,7 @@ fn read_back(written: &WrittenSession) -> Session {
     session
 }
 
-/// What one message gets beside its content.
+/// The fields of one message beside its content.
 #[derive(Clone, Debug)]
 struct Coat {
     origins: Vec<Origin>,

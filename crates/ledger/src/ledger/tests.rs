@@ -84,11 +84,11 @@ fn errors_in_data_files_name_file_and_line() {
     let runners = error(
         shell::runners::parse(&wrong("# top\ntset cargo test\n"), &shell::runners::TASK_NAMES_FILE).err(),
     );
-    assert!(runners.starts_with("crates/ledger/data/x.txt:2: `tset` is none of the keys"), "{runners}");
+    assert!(runners.starts_with("crates/ledger/data/x.txt:2: unknown key `tset`"), "{runners}");
     let summaries = error(results::rules::parse(&wrong("runner x\nstarts y\nverdict passed\n")).err());
     assert_eq!(summaries, "crates/ledger/data/x.txt:1: the entry has no `example`");
     let tools = error(tools::parse(&wrong("read readfile\nedit readfile\n")).err());
-    assert_eq!(tools, "crates/ledger/data/x.txt:2: `readfile` has an action already");
+    assert_eq!(tools, "crates/ledger/data/x.txt:2: `readfile` already has an action");
 }
 
 #[test]

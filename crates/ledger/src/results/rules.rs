@@ -235,7 +235,7 @@ pub(crate) fn parse(file: &DataFile) -> Result<Rules, DataError> {
             rules.push(LineRule::default());
             continue;
         }
-        let rule = rules.last_mut().ok_or_else(|| line.error("`runner` begins each entry"))?;
+        let rule = rules.last_mut().ok_or_else(|| line.error("each entry must start with `runner`"))?;
         rule.add(&line)?;
     }
     check_complete(rules.last(), first_line)?;
@@ -254,11 +254,11 @@ fn check_complete(rule: Option<&LineRule>, first_line: Option<DataLine>) -> Resu
         || rule.patterns.iter().any(LinePattern::has_name);
     if !tells {
         return Err(line
-            .error("the entry tells nothing: it has neither counts nor `verdict`, `problem` or `failing`"));
+            .error("the entry has no effect: it has neither counts nor `verdict`, `problem` or `failing`"));
     }
     if rule.patterns.is_empty() && rule.unanchored_text().is_none() {
         return Err(
-            line.error("the entry is about every line: it has none of `starts`, `is`, `ends` and `has`")
+            line.error("the entry matches every line: it has none of `starts`, `is`, `ends` and `has`")
         );
     }
     Ok(())
@@ -266,15 +266,14 @@ fn check_complete(rule: Option<&LineRule>, first_line: Option<DataLine>) -> Resu
 
 impl LineRule {
     fn add(&mut self, line: &DataLine) -> Result<(), DataError> {
-        let is_yes =
-            || if line.value == "yes" { Ok(true) } else { Err(line.error("only `yes` may stand here")) };
+        let is_yes = || if line.value == "yes" { Ok(true) } else { Err(line.error("expected `yes`")) };
         match line.key {
             "starts" => self.patterns.push(LinePattern::beginning(line.value)),
             "is" => self.patterns.push(LinePattern::whole(line.value)),
             "failing" => {
                 let pattern = LinePattern::whole(line.value);
                 if !pattern.has_name() {
-                    return Err(line.error("there is no {name}"));
+                    return Err(line.error("{name} is missing"));
                 }
                 self.patterns.push(pattern);
             }
@@ -296,12 +295,12 @@ impl LineRule {
                     "failed" => Verdict::Failed,
                     "assumed" => Verdict::Assumed,
                     "none" => Verdict::Untold,
-                    _ => return Err(line.error("a verdict is `passed`, `failed`, `assumed` or `none`")),
+                    _ => return Err(line.error("expected `passed`, `failed`, `assumed` or `none`")),
                 });
             }
             "example" => {
                 let example = line.value.rsplit_once(" => ");
-                let (line, expected) = example.ok_or_else(|| line.error("there is no ` => `"))?;
+                let (line, expected) = example.ok_or_else(|| line.error("` => ` is missing"))?;
                 self.examples.push(Example { line, expected });
             }
             _ => return Err(line.unknown_key()),
@@ -323,7 +322,7 @@ impl Count {
         } else if let Some(words) = line.value.strip_suffix("{n}") {
             Ok(Self::After(words.trim_end()))
         } else {
-            Err(line.error("a count is {n} with a text behind it or before it"))
+            Err(line.error("expected {n} with text before or after it"))
         }
     }
 }

@@ -79,10 +79,10 @@ pub(crate) fn parse(file: &DataFile) -> Result<Programs, DataError> {
             _ => return Err(line.unknown_key()),
         };
         if let Some(word) = rest.iter().find(|word| !word.starts_with('-')) {
-            return Err(line.error(format!("`{word}` is no option")));
+            return Err(line.error(format!("unknown option `{word}`")));
         }
         if all.acting.insert(program, (action, rest)).is_some() {
-            return Err(line.error(format!("`{program}` has an action already")));
+            return Err(line.error(format!("`{program}` already has an action")));
         }
     }
     Ok(all)

@@ -64,7 +64,7 @@ pub(crate) fn parse(runners: &DataFile, task_names: &DataFile) -> Result<Runners
             _ => return Err(line.error("too many words")),
         };
         if !is_new {
-            return Err(line.error(format!("`{}` stands in the file already", line.value)));
+            return Err(line.error(format!("`{}` is already in the file", line.value)));
         }
     }
     for line in task_names.lines() {

@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
-use longhaul_workspace::{Lock, Patience, WorkspaceError, write_private_atomically};
+use longhaul_workspace::{Lock, LockTimeout, WorkspaceError, write_private_atomically};
 
 use crate::duplicates::{Likeness, Remembered, compare};
 use crate::error::MemoryError;
@@ -167,9 +167,9 @@ pub fn save_in_folder(
     lock_beside: &Path,
     fact: &Fact,
     now: Timestamp,
-    patience: Patience,
+    timeout: LockTimeout,
 ) -> Result<SavedFact, MemoryError> {
-    let _lock = lock(lock_beside, patience)?;
+    let _lock = lock(lock_beside, timeout)?;
     let before = read_memory(path)?;
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
     let saved = Proposal::new(path, &before, fact, now).write();
@@ -188,16 +188,16 @@ pub fn save_fact(
     path: &Path,
     fact: &Fact,
     now: Timestamp,
-    patience: Patience,
+    timeout: LockTimeout,
 ) -> Result<SavedFact, MemoryError> {
-    let _lock = lock(path, patience)?;
+    let _lock = lock(path, timeout)?;
     let before = read_memory(path)?;
     let proposal = Proposal::new(path, &before, fact, now);
     proposal.write()
 }
 
-fn lock(path: &Path, patience: Patience) -> Result<Lock, MemoryError> {
-    Lock::beside(path, "saving a fact", patience).map_err(|cause| failed(path, cause))
+fn lock(path: &Path, timeout: LockTimeout) -> Result<Lock, MemoryError> {
+    Lock::beside(path, "saving a fact", timeout).map_err(|cause| failed(path, cause))
 }
 
 fn failed(path: &Path, cause: WorkspaceError) -> MemoryError {

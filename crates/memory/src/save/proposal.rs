@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
 use longhaul_redact::has_secret;
-use longhaul_workspace::{Patience, unified_diff};
+use longhaul_workspace::{LockTimeout, unified_diff};
 
 use super::section::with_item;
 use super::{Fact, FactChange, SavedFact, lock, look_for, read_memory, write_memory};
@@ -99,8 +99,8 @@ impl Proposal {
     ///
     /// # Errors
     /// [`MemoryError::ChangedMeanwhile`], or what prevents writing; the file is then as it was.
-    pub fn accept(self, patience: Patience) -> Result<SavedFact, MemoryError> {
-        let _lock = lock(&self.path, patience)?;
+    pub fn accept(self, timeout: LockTimeout) -> Result<SavedFact, MemoryError> {
+        let _lock = lock(&self.path, timeout)?;
         let current = read_memory(&self.path)?;
         if current == self.before {
             return self.write();

@@ -1,4 +1,4 @@
-//! What opens connections, so that tests can open them in memory.
+//! Opening of connections, behind a trait so that tests can open them in memory.
 
 use std::fmt;
 use std::io;
@@ -22,10 +22,10 @@ pub trait Dial: Send + Sync {
 /// A connection that is being opened.
 pub type Dialling = Pin<Box<dyn Future<Output = Result<Connection, DialError>> + Send>>;
 
-/// Where to connect to.
+/// The host and port to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Whether to use TLS.
+    /// True if TLS is to be used.
     pub is_secure: bool,
     /// The host's name or address.
     pub host: String,
@@ -42,17 +42,17 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 pub struct Connection {
     /// The connection itself.
     pub io: Box<dyn Io>,
-    /// Whether the other end is a proxy that passes requests on, and so wants whole addresses.
+    /// True if the other end is a proxy that passes requests on, and so wants whole addresses.
     pub is_proxied: bool,
 }
 
-/// Why a connection could not be opened.
+/// A connection that could not be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct DialError {
-    /// What went wrong.
+    /// The cause.
     pub reason: String,
-    /// Whether another attempt would fail as well.
+    /// True if another attempt would fail as well.
     pub is_lasting: bool,
 }
 
@@ -105,7 +105,7 @@ impl Service<Uri> for Connector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let dialling = Target::of(&uri).map(|target| self.0.dial(target));
         Box::pin(async move {
-            let dialling = dialling.ok_or_else(|| DialError::lasting("the address names no host"))?;
+            let dialling = dialling.ok_or_else(|| DialError::lasting("the address has no host"))?;
             let Connection { io, is_proxied } = dialling.await?;
             Ok(Link { io: TokioIo::new(io), is_proxied })
         })

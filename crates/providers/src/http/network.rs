@@ -20,7 +20,7 @@ use super::proxy::{Proxies, Proxy};
 use super::tls::Tls;
 use super::trust::Certificates;
 
-/// How long a connection that nobody uses is kept.
+/// The time an idle connection is kept.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// Makes HTTP calls and keeps their connections. Cheap to clone; clones share the connections.
@@ -30,14 +30,14 @@ pub struct HttpClient {
     pub(crate) proxies: Proxies,
 }
 
-/// How to reach the network.
+/// Network settings.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// The proxies to go through.
     pub proxies: Proxies,
     /// Certificates to trust beside the system's.
     pub certificates: Certificates,
-    /// How long to wait for a connection.
+    /// The connect timeout.
     pub connect_timeout: Duration,
 }
 
@@ -116,7 +116,7 @@ impl Dial for Dialler {
 async fn open(mut tcp: HttpConnector, target: &Target) -> Result<TcpStream, DialError> {
     let uri: Uri = format!("http://{target}")
         .parse()
-        .map_err(|_| DialError::lasting(format!("{target} is no name of a host")))?;
+        .map_err(|_| DialError::lasting(format!("invalid host name {target}")))?;
     match tcp.call(uri).await {
         Ok(connection) => Ok(TokioIo::into_inner(connection)),
         Err(error) => Err(DialError::passing(innermost(&error))),
@@ -147,19 +147,17 @@ async fn open_tunnel(mut io: Box<dyn Io>, target: &Target, proxy: &Proxy) -> Res
     // Byte by byte, as what follows the answer belongs to the tunnel.
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() > LONGEST {
-            return Err(failed("its answer is too long"));
+            return Err(failed("response too long"));
         }
-        let byte = io.read_u8().await.map_err(|_| failed("it closed the connection"))?;
+        let byte = io.read_u8().await.map_err(|_| failed("connection closed"))?;
         answer.push(byte);
     }
     let answer = String::from_utf8_lossy(&answer);
     match answer.split(' ').nth(1) {
         Some(status) if status.starts_with('2') => Ok(io),
-        Some("407") => {
-            Err(DialError::lasting(format!("proxy {}: it wants a name and a password", proxy.target)))
-        }
-        Some(status) => Err(failed(&format!("it answered {status}"))),
-        None => Err(failed("it does not speak HTTP")),
+        Some("407") => Err(DialError::lasting(format!("proxy {}: authentication required", proxy.target))),
+        Some(status) => Err(failed(&format!("returned {status}"))),
+        None => Err(failed("not an HTTP proxy")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which proxy to go through.
+//! The choice of a proxy.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -102,7 +102,7 @@ impl Proxy {
         };
         let host = host.split('/').next().unwrap_or(host);
         let endpoint = Endpoint::parse(&format!("{scheme}://{host}")).map_err(|error| error.to_string())?;
-        let target = endpoint.target().ok_or_else(|| format!("{host:?} names no host"))?;
+        let target = endpoint.target().ok_or_else(|| format!("{host:?} has no host"))?;
         Ok(Self { target, credentials })
     }
 

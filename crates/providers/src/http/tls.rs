@@ -25,16 +25,16 @@ impl Tls {
     pub(super) async fn secure<I: Io>(&self, io: I, host: &str) -> Result<TlsStream<I>, DialError> {
         let connector = self.connector.get_or_init(|| make_connector(self.named.clone())).clone()?;
         let name = ServerName::try_from(host.to_string())
-            .map_err(|_| DialError::lasting(format!("{host:?} is no name of a host")))?;
+            .map_err(|_| DialError::lasting(format!("invalid host name {host:?}")))?;
         connector.connect(name, io).await.map_err(|error| judge(&error))
     }
 }
 
-/// What a failed handshake means.
+/// Classifies a failed handshake.
 fn judge(error: &io::Error) -> DialError {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(reason)) => DialError::lasting(distrust(reason)),
-        _ => DialError::passing(format!("no secure connection: {error}")),
+        _ => DialError::passing(format!("TLS handshake failed: {error}")),
     }
 }
 

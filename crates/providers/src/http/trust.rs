@@ -1,4 +1,4 @@
-//! Whom to trust: servers that an authority vouches for, and servers whose own certificate the user names.
+//! Trusted servers: those with a certificate of an authority, and those whose own certificate the user names.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use super::dial::DialError;
 #[derive(Clone, Debug, Default)]
 pub struct Certificates(Vec<CertificateDer<'static>>);
 
-/// Why a file says of nobody that they can be trusted.
+/// A certificate file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("certificate file {}: {reason}", .file.display())]
 pub struct CertificatesError {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
@@ -36,21 +36,21 @@ impl Certificates {
         let failed = |reason: String| CertificatesError { file: path.to_path_buf(), reason };
         let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
         if bytes.trim_ascii().is_empty() {
-            return Err(failed("it is empty".into()));
+            return Err(failed("the file is empty".into()));
         }
         let mut certificates = Vec::new();
         for certificate in CertificateDer::pem_reader_iter(Cursor::new(bytes)) {
             let number = certificates.len() + 1;
             let certificate = certificate.map_err(|error| {
-                failed(format!("certificate {number} cannot be read: {}", in_words(&error)))
+                failed(format!("could not read certificate {number}: {}", in_words(&error)))
             })?;
             RootCertStore::empty()
                 .add(certificate.clone())
-                .map_err(|error| failed(format!("certificate {number} cannot be used: {error}")))?;
+                .map_err(|error| failed(format!("could not use certificate {number}: {error}")))?;
             certificates.push(certificate);
         }
         if certificates.is_empty() {
-            return Err(failed("there is no certificate in PEM form in it".into()));
+            return Err(failed("no PEM certificate found".into()));
         }
         Ok(Self(certificates))
     }
@@ -71,8 +71,7 @@ impl Trust {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         roots.add_parsable_certificates(named.0.iter().cloned());
         if roots.is_empty() {
-            let reason =
-                "there are no certificate authorities on this system; name a file of them with --ca-file";
+            let reason = "no certificate authorities found on this system; pass a file with --ca-file";
             return Err(DialError::lasting(reason));
         }
         let authorities = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
@@ -82,11 +81,11 @@ impl Trust {
     }
 }
 
-/// What is wrong with a text in PEM form.
+/// The fault of a PEM text, in words.
 fn in_words(error: &pem::Error) -> String {
     match error {
-        pem::Error::MissingSectionEnd { .. } => "it has no end".into(),
-        pem::Error::IllegalSectionStart { .. } => "it has no proper beginning".into(),
+        pem::Error::MissingSectionEnd { .. } => "its END line is missing".into(),
+        pem::Error::IllegalSectionStart { .. } => "its BEGIN line is malformed".into(),
         other => other.to_string(),
     }
 }
@@ -135,7 +134,7 @@ impl ServerCertVerifier for Trust {
     }
 }
 
-/// Whether all that is wrong with a certificate is that no authority vouches for it, or that it is itself one.
+/// True if all that is wrong with a certificate is that no authority vouches for it, or that it is itself one.
 fn is_without_voucher(error: &CertificateError) -> bool {
     match error {
         CertificateError::UnknownIssuer => true,
@@ -146,12 +145,12 @@ fn is_without_voucher(error: &CertificateError) -> bool {
     }
 }
 
-/// Why a server is not trusted, in words.
+/// The reason why a server is not trusted, in words.
 pub(super) fn distrust(error: &CertificateError) -> String {
     match error {
-        error if is_without_voucher(error) => "nobody known vouches for its certificate".into(),
+        error if is_without_voucher(error) => "its certificate is signed by an unknown authority".into(),
         // One of the same name, but another one.
-        CertificateError::BadSignature => "nobody known vouches for its certificate".into(),
+        CertificateError::BadSignature => "its certificate is signed by an unknown authority".into(),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             "its certificate has expired".into()
         }
@@ -167,7 +166,7 @@ pub(super) fn distrust(error: &CertificateError) -> String {
             format!("its certificate is for another host: {}", names.collect::<Vec<_>>().join(", "))
         }
         CertificateError::NotValidForName => "its certificate is for another host".into(),
-        other => format!("its certificate cannot be trusted: {other}"),
+        other => format!("its certificate is not trusted: {other}"),
     }
 }
 
@@ -186,16 +185,19 @@ mod tests {
 
     #[test]
     fn a_file_must_hold_certificates() {
-        check_file("", "it is empty");
-        check_file(" \n\n", "it is empty");
-        check_file("[package]\nname = \"x\"\n", "there is no certificate in PEM form in it");
+        check_file("", "the file is empty");
+        check_file(" \n\n", "the file is empty");
+        check_file("[package]\nname = \"x\"\n", "no PEM certificate found");
         let armoured =
             |text: &str| format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
         check_file(
             &armoured("aGVsbG8="),
-            "certificate 1 cannot be used: invalid peer certificate: BadEncoding",
+            "could not use certificate 1: invalid peer certificate: BadEncoding",
         );
-        check_file("-----BEGIN CERTIFICATE-----\naGVsbG8=\n", "certificate 1 cannot be read: it has no end");
+        check_file(
+            "-----BEGIN CERTIFICATE-----\naGVsbG8=\n",
+            "could not read certificate 1: its END line is missing",
+        );
     }
 
     #[test]

@@ -136,7 +136,7 @@ async fn one_line_has_a_limit_of_its_own() {
     let server = FakeProvider::in_memory([reply]);
     let (_, error) = ask(&model_in_memory(&server, WireFormat::OpenAi), question(WireFormat::OpenAi)).await;
     let error = error.expect("it does not end").to_string();
-    assert!(error.contains("longer than 67108864 bytes"), "{error}");
+    assert!(error.contains("exceeds 67108864 bytes"), "{error}");
     assert_eq!(server.requests().len(), 1, "it is not asked for again");
 }
 
@@ -165,7 +165,7 @@ async fn check_idle(format: WireFormat, nothing: String) {
     let start = Instant::now();
     let model = model_with_idle(&server, format, Duration::from_secs(45));
     let (answer, error) = ask(&model, question(format)).await;
-    let stalled = ModelError::Interrupted { reason: "nothing arrived for 45 s".into() };
+    let stalled = ModelError::Interrupted { reason: "no data for 45 s".into() };
     assert_eq!((error, text_of(answer).as_str()), (Some(stalled), "first"), "{nothing}");
     assert_eq!(start.elapsed().as_secs(), 45, "{nothing}");
 }
@@ -226,7 +226,7 @@ async fn a_call_may_have_tighter_limits() {
     let own = CallLimits { idle: Some(Duration::from_secs(60)), time: None };
     let start = Instant::now();
     let (_, error) = ask(&model, Request { limits: own, ..question(WireFormat::OpenAi) }).await;
-    assert_eq!(error, Some(ModelError::Interrupted { reason: "nothing arrived for 60 s".into() }));
+    assert_eq!(error, Some(ModelError::Interrupted { reason: "no data for 60 s".into() }));
     assert_eq!((start.elapsed().as_secs(), server.requests().len()), (60, 1), "it is not waited for twice");
 
     let server = FakeProvider::in_memory([texts(WireFormat::OpenAi, &["x", "y"]).only(1, Step::Stall)]);

@@ -31,8 +31,8 @@ async fn too_long_is_recognised() {
 
 #[tokio::test]
 async fn keys_that_are_not_accepted() {
-    let hint = "check that the key is whole, still valid and meant for this endpoint";
-    let sentence = "fake did not accept the key";
+    let hint = "check that the key is complete, valid and meant for this endpoint";
+    let sentence = "fake rejected the API key";
     let echo = format!("Incorrect API key provided: {KEY}");
     check_refusal(WireFormat::OpenAi, openai::error(401, "x", "invalid_api_key", &echo), sentence, hint)
         .await;
@@ -40,7 +40,7 @@ async fn keys_that_are_not_accepted() {
     check_refusal(
         WireFormat::Gemini,
         denied,
-        "fake did not accept the key: Key [key] has no access. (403)",
+        "fake rejected the API key: Key [key] has no access. (403)",
         hint,
     )
     .await;
@@ -56,7 +56,7 @@ async fn check_unknown_model(format: WireFormat, model: &str, reply: Reply, near
     let request = Request { model: model.into(), ..question(format) };
     let (_, error) = ask(&model_at(&server, format), request).await;
     let error = error.expect("there is no such model");
-    assert_eq!(error.to_string(), format!("there is no model {model:?}"));
+    assert_eq!(error.to_string(), format!("unknown model {model:?}"));
     assert!(error.hint().starts_with(&format!("did you mean {nearest}")), "{}", error.hint());
 }
 
@@ -79,39 +79,37 @@ async fn requests_that_are_refused() {
         (WireFormat::OpenAi, openai::error(400, "invalid_request_error", "", "Unknown name \"x\"")),
         (WireFormat::Anthropic, anthropic::error(400, "invalid_request_error", "Unknown name \"x\"")),
     ] {
-        let sentence = "the provider refused the request: Unknown name \"x\" (400)";
-        check_refusal(format, reply, sentence, "change the request: the same one would be refused again")
-            .await;
+        let sentence = "the provider rejected the request: Unknown name \"x\" (400)";
+        check_refusal(format, reply, sentence, "change the request: retrying would fail again").await;
     }
 }
 
 #[tokio::test]
 async fn what_answers_is_not_a_model() {
-    let hint = "check the endpoint's address and any proxy in between";
+    let hint = "check the endpoint address, the model name and any proxy";
     for format in FORMATS {
         for status in [200, 403, 404] {
-            let sentence =
-                format!("what answered at HOST is not a model: it sent a web page, \"Sign in\" ({status})");
+            let sentence = format!("HOST returned a web page, \"Sign in\" ({status})");
             check_refusal(format, Reply::html(status, "Sign in"), &sentence, hint).await;
         }
-        let sentence = "what answered at HOST is not a model: it sent something that is no stream of events";
+        let sentence = "HOST returned something other than an event stream";
         check_refusal(format, Reply::new(200, "text/plain", "hello"), sentence, hint).await;
         check_refusal(format, Reply::new(200, "text/event-stream", "internal oddness"), sentence, hint).await;
         check_refusal(format, Reply::json(200, &json!({"status": "fine"})), sentence, hint).await;
-        let sentence = "what answered at HOST is not a model: Not Found (404)";
+        let sentence = "HOST returned 404: wrong endpoint or unknown model (Not Found)";
         check_refusal(format, Reply::json(404, &json!({"detail": "Not Found"})), sentence, hint).await;
     }
 }
 
 #[tokio::test]
 async fn money_that_has_run_out() {
-    let hint = "look at the plan and its limits, or use another model";
+    let hint = "check your plan and its limits, or use another model";
     let none =
         openai::error(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota");
-    let sentence = "fake allows no further requests: You exceeded your current quota (429)";
+    let sentence = "fake quota exceeded: You exceeded your current quota (429)";
     check_refusal(WireFormat::OpenAi, none, sentence, hint).await;
     let low = anthropic::error(400, "invalid_request_error", "Your credit balance is too low");
-    let sentence = "fake allows no further requests: Your credit balance is too low (400)";
+    let sentence = "fake quota exceeded: Your credit balance is too low (400)";
     check_refusal(WireFormat::Anthropic, low, sentence, hint).await;
 }
 
@@ -128,7 +126,7 @@ async fn nobody_is_there() {
         matches!(&error, ModelError::Unreachable { host, reason } if *host == port.to_string() && reason.contains("refused")),
         "{error:?}"
     );
-    assert_eq!(error.hint(), "check the network, the endpoint's address and any proxy");
+    assert_eq!(error.hint(), "check your network, the endpoint address and any proxy");
 }
 
 #[tokio::test]
@@ -140,7 +138,7 @@ async fn a_key_that_is_not_there() {
     let error = error.expect("no key");
     assert_eq!(
         (error.to_string().as_str(), error.hint().as_str()),
-        ("there is no key for fake", "set GEMINI_API_KEY or GOOGLE_API_KEY")
+        ("no API key for fake", "set GEMINI_API_KEY or GOOGLE_API_KEY")
     );
 }
 
@@ -160,16 +158,12 @@ async fn check_broken(format: WireFormat, end: Step, expected: &str) {
 #[tokio::test]
 async fn answers_that_break_off_after_something_was_shown() {
     for format in FORMATS {
-        let lost = "the answer broke off: the connection was lost: ";
+        let lost = "the response was interrupted: connection lost: ";
         let end = Step::Send("".into());
-        check_broken(format, end, "the answer broke off: the stream ended in the middle of the answer").await;
+        check_broken(format, end, "the response was interrupted: the stream ended mid-response").await;
         let garbled = Step::Send("data: {\"half\n\n".into());
-        check_broken(
-            format,
-            garbled,
-            "the answer broke off: the stream holds something that is no JSON: {\"half",
-        )
-        .await;
+        check_broken(format, garbled, "the response was interrupted: invalid JSON in the stream: {\"half")
+            .await;
         let place = if format == WireFormat::Anthropic { 4 } else { 1 };
         let server = FakeProvider::start([texts(format, &["first", "second"]).only(place, Step::Cut)]);
         let (answer, error) = ask(&model_at(&server, format), question(format)).await;
@@ -192,7 +186,7 @@ async fn answers_that_break_off_after_something_was_shown() {
     check_broken(
         WireFormat::OpenAi,
         Step::Send(error.into()),
-        "the provider refused the request: bad turn (400)",
+        "the provider rejected the request: bad turn (400)",
     )
     .await;
 }

@@ -3,8 +3,8 @@
 mod answers;
 mod endless;
 mod failures;
-mod patience;
 mod proxies;
+mod retries;
 mod round_trips;
 mod spend;
 mod support;

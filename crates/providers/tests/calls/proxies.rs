@@ -62,9 +62,9 @@ async fn check_tunnel(answer: &'static str, expected: &str) {
 async fn secure_requests_want_a_tunnel() {
     check_tunnel(
         "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
-        "proxy PROXY: it wants a name and a password",
+        "proxy PROXY: authentication required",
     )
     .await;
-    check_tunnel("HTTP/1.1 503 Busy\r\n\r\n", "proxy PROXY: it answered 503").await;
-    check_tunnel("HTTP/1.1 200 OK\r\n", "proxy PROXY: it closed the connection").await;
+    check_tunnel("HTTP/1.1 503 Busy\r\n\r\n", "proxy PROXY: returned 503").await;
+    check_tunnel("HTTP/1.1 200 OK\r\n", "proxy PROXY: connection closed").await;
 }

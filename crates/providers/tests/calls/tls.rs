@@ -55,7 +55,8 @@ async fn an_authority_vouches_for_a_server() {
     check_trusted(&server, &authority.pem()).await;
     let other = Authority::default();
     check_trusted(&server, &(other.pem() + &authority.pem())).await;
-    check_refused(&server, &other.pem(), "nobody known vouches for its certificate", "--ca-file").await;
+    check_refused(&server, &other.pem(), "its certificate is signed by an unknown authority", "--ca-file")
+        .await;
 }
 
 #[tokio::test]
@@ -64,7 +65,8 @@ async fn a_server_vouches_for_itself_where_the_user_names_it() {
     check_trusted(&server, server.pem()).await;
     // Another one for the same host is another one.
     let other = Certificate::self_signed(HERE, Validity::Current);
-    check_refused(&server, other.pem(), "nobody known vouches for its certificate", "--ca-file").await;
+    check_refused(&server, other.pem(), "its certificate is signed by an unknown authority", "--ca-file")
+        .await;
     // So does one whose authority is not known.
     let signed = Authority::default().sign(HERE, Validity::Current);
     check_trusted(&signed, signed.pem()).await;
@@ -75,10 +77,10 @@ async fn a_certificate_for_another_host_is_of_no_use() {
     let expected = "its certificate is for another host: elsewhere.test";
     let authority = Authority::default();
     let server = authority.sign("elsewhere.test", Validity::Current);
-    check_refused(&server, &authority.pem(), expected, "check the endpoint's address").await;
-    check_refused(&server, server.pem(), expected, "check the endpoint's address").await;
+    check_refused(&server, &authority.pem(), expected, "check the endpoint address").await;
+    check_refused(&server, server.pem(), expected, "check the endpoint address").await;
     let server = Certificate::self_signed("elsewhere.test", Validity::Current);
-    check_refused(&server, server.pem(), expected, "check the endpoint's address").await;
+    check_refused(&server, server.pem(), expected, "check the endpoint address").await;
 }
 
 #[tokio::test]
@@ -86,10 +88,10 @@ async fn what_has_expired_is_not_trusted_whoever_names_it() {
     let expected = "its certificate has expired";
     let authority = Authority::default();
     let server = authority.sign(HERE, Validity::Expired);
-    check_refused(&server, &authority.pem(), expected, "the date of this machine").await;
-    check_refused(&server, server.pem(), expected, "the date of this machine").await;
+    check_refused(&server, &authority.pem(), expected, "this machine's clock").await;
+    check_refused(&server, server.pem(), expected, "this machine's clock").await;
     let server = Certificate::self_signed(HERE, Validity::Expired);
-    check_refused(&server, server.pem(), expected, "the date of this machine").await;
+    check_refused(&server, server.pem(), expected, "this machine's clock").await;
 }
 
 #[tokio::test]

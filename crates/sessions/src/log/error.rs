@@ -1,4 +1,4 @@
-//! Why a log could not be opened or written, divided by what a caller can do.
+//! Errors of opening and writing a log, divided by what a caller can do.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,25 +7,25 @@ use longhaul_conversation::MessageId;
 use longhaul_formats::Format;
 use longhaul_workspace::{Holder, WorkspaceError};
 
-/// Why a log could not be opened or written.
+/// An error of opening or writing a log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// Another process writes this session. The caller can offer a fork.
-    #[error("the session {} is in use{}", path.display(), holder.as_ref().map(|by| format!(": {by}")).unwrap_or_default())]
+    #[error("session {} is in use{}", path.display(), holder.as_ref().map(|by| format!(": {by}")).unwrap_or_default())]
     InUse {
         /// The log.
         path: PathBuf,
-        /// Who writes it, as far as known.
+        /// The writing process, if known.
         holder: Option<Holder>,
     },
     /// There is a log of that name already. The caller chooses another id.
-    #[error("the session {} exists already", path.display())]
+    #[error("session {} already exists", path.display())]
     AlreadyThere {
         /// The log.
         path: PathBuf,
     },
     /// The file is a session in a form that nothing can be appended to. The caller imports it.
-    #[error("the session {} is in the format {format}, which cannot be continued", path.display())]
+    #[error("session {} cannot be continued: its format is {format}", path.display())]
     OtherFormat {
         /// The file.
         path: PathBuf,
@@ -33,31 +33,31 @@ pub enum LogError {
         format: Format,
     },
     /// Nothing in the file is a session. The caller names another file.
-    #[error("{} holds no session", path.display())]
+    #[error("{} is not a session", path.display())]
     NoSession {
         /// The file.
         path: PathBuf,
     },
     /// The id of a session says nothing that a file could be named by.
-    #[error("{id:?} is no id for a session")]
+    #[error("invalid session id {id:?}")]
     BadId {
         /// The id as it was given.
         id: String,
     },
     /// No message of the current branch has this id. The caller chooses another.
-    #[error("there is no message {id}")]
+    #[error("unknown message {id}")]
     NoSuchMessage {
         /// The id.
         id: MessageId,
     },
     /// There is no compaction or masking to undo, or not this one.
-    #[error("there is nothing to undo{}", id.as_ref().map(|id| format!(" under the name {id}")).unwrap_or_default())]
+    #[error("nothing to undo{}", id.as_ref().map(|id| format!(": no active compaction {id}")).unwrap_or_default())]
     NothingToUndo {
         /// The compaction that was asked for.
         id: Option<String>,
     },
     /// A value in the message is nested so deep that no reader would take it. Nothing was recorded.
-    #[error("the message {id} is nested too deep to be recorded")]
+    #[error("message {id} is nested too deeply to record")]
     TooDeep {
         /// The message.
         id: MessageId,
@@ -65,11 +65,11 @@ pub enum LogError {
     /// The system refused to read or write. What was to be recorded is kept and written with the next record.
     #[error("could not {act} {}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         act: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },

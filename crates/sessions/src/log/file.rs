@@ -5,11 +5,13 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use longhaul_workspace::{Lock, Patience, WorkspaceError, create_private_folder, remove_strays, staged_file};
+use longhaul_workspace::{
+    Lock, LockTimeout, WorkspaceError, create_private_folder, remove_strays, staged_file,
+};
 
 use super::LogError;
 
-/// What others are told who want the lock.
+/// The purpose of the lock, shown to others who want it.
 const PURPOSE: &str = "writing the session";
 
 /// So many bytes at the end of a file are compared before more is written behind them.
@@ -25,7 +27,7 @@ pub enum Durability {
     Synced,
 }
 
-/// How a log's file stopped being the one that was written.
+/// Damage to a log's file by another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damage {
     /// Nothing is at its path any more.
@@ -58,7 +60,7 @@ impl LogFile {
     /// Makes the file and its folder.
     pub(super) fn create(path: &Path) -> Result<Self, LogError> {
         create_private_folder(folder_of(path))?;
-        let lock = Lock::beside(path, PURPOSE, Patience::None)?;
+        let lock = Lock::beside(path, PURPOSE, LockTimeout::Immediate)?;
         let file = options().create_new(true).open(path).map_err(|cause| match cause.kind() {
             ErrorKind::AlreadyExists => LogError::AlreadyThere { path: path.to_path_buf() },
             _ => failed("create", path, cause),
@@ -70,7 +72,7 @@ impl LogFile {
     pub(super) fn open(path: &Path) -> Result<Self, LogError> {
         // Locking would make the folder.
         fs::metadata(path).map_err(|cause| failed("open", path, cause))?;
-        let lock = Lock::beside(path, PURPOSE, Patience::None)?;
+        let lock = Lock::beside(path, PURPOSE, LockTimeout::Immediate)?;
         let file = options().open(path).map_err(|cause| failed("open", path, cause))?;
         let mut opened = Self::on(path, file, lock);
         opened.note_end()?;
@@ -149,7 +151,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// What happened to the file since it was last written; nothing where all of it is still there, perhaps with what
+    /// The damage to the file since it was last written; none where all of it is still there, perhaps with what
     /// another program wrote behind it.
     pub(super) fn examine(&mut self) -> Result<Option<Damage>, LogError> {
         match fs::metadata(&self.path) {
@@ -184,7 +186,7 @@ impl LogFile {
     /// another name, which is returned, unless it is empty.
     pub(super) fn restore(&mut self, content: &[u8], damage: Damage) -> Result<Option<PathBuf>, LogError> {
         create_private_folder(folder_of(&self.path))?;
-        match Lock::beside(&self.path, PURPOSE, Patience::None) {
+        match Lock::beside(&self.path, PURPOSE, LockTimeout::Immediate) {
             Ok(lock) => self.lock = lock,
             // Our own lock may still be there.
             Err(WorkspaceError::Locked { holder: Some(holder), .. })
@@ -236,7 +238,7 @@ impl LogFile {
         Ok(length + 1)
     }
 
-    /// Whether the file that is held has all that was written, in its place.
+    /// True if the file that is held has all that was written, in its place.
     fn is_whole(&mut self) -> Result<bool, LogError> {
         let reading = |cause| failed("read", &self.path, cause);
         if self.file.metadata().map_err(reading)?.len() < self.end {
@@ -349,7 +351,7 @@ impl LogFile {
 pub(super) struct Trial {
     /// The bytes that can still be written, where that is limited.
     pub(super) room: Option<u64>,
-    /// How often the disk was waited for.
+    /// The number of syncs.
     pub(super) syncs: u32,
 }
 

@@ -91,7 +91,7 @@ impl Log {
     }
 }
 
-/// How many messages there are up to this one.
+/// The number of messages up to this one.
 fn place_behind(replay: &Replay, through: Option<&MessageId>) -> Result<Option<usize>, LogError> {
     let Some(id) = through else { return Ok(None) };
     let place = replay.position(id);

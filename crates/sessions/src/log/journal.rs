@@ -52,17 +52,17 @@ impl Log {
         Self { durability, ..self }
     }
 
-    /// Where the log is.
+    /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the log amounts to.
+    /// The replayed state of the log.
     pub fn replay(&self) -> &Replay {
         &self.replay
     }
 
-    /// How far it is recorded.
+    /// Its recording state.
     pub fn recording(&self) -> &Recording {
         &self.recording
     }
@@ -72,7 +72,7 @@ impl Log {
         (!self.warnings.is_empty()).then(|| self.warnings.remove(0))
     }
 
-    /// What had to be done to open it.
+    /// The repairs made to open it.
     pub fn recovered(&self) -> &[Recovery] {
         &self.recovered
     }
@@ -300,20 +300,20 @@ impl Log {
     }
 }
 
-/// What happened to a file, as a sentence without its end.
+/// The damage to a file, as a sentence without its end.
 fn describe(damage: Damage, path: &Path, aside: Option<&Path>) -> String {
     let happened = match damage {
         Damage::Gone => "moved or deleted",
-        Damage::Replaced => "replaced by another",
+        Damage::Replaced => "replaced by another file",
         Damage::Truncated => "truncated or overwritten",
     };
     let kept = match (damage, aside) {
         (_, None) => String::new(),
-        (Damage::Truncated, Some(aside)) => format!("; what was left of it is in {}", aside.display()),
-        (_, Some(aside)) => format!("; the other file is now {}", aside.display()),
+        (Damage::Truncated, Some(aside)) => format!("; the remains are in {}", aside.display()),
+        (_, Some(aside)) => format!("; the other file was renamed to {}", aside.display()),
     };
     let path = path.display();
-    format!("the session file {path} was {happened} while in use and was written again, complete{kept}")
+    format!("the session file {path} was {happened} while in use; wrote it again in full{kept}")
 }
 
 /// A record as a line.

@@ -81,7 +81,7 @@ fn acts() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What a log showed after some act.
+/// The state of a log after some act.
 #[derive(Clone, Debug)]
 struct Moment {
     bytes: usize,

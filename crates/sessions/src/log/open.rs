@@ -17,14 +17,14 @@ use crate::store::{sanitise_name, session_file_name, subagent_file_name};
 /// A first line that is longer holds more than a header.
 const LONGEST_HEADER: u64 = 1 << 16;
 
-/// What is known of a session when it begins.
+/// Metadata of a new session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSession {
     /// Names the session; the file's name is made of its first eight characters.
     pub id: String,
     /// The hash of the project's folder.
     pub project_hash: String,
-    /// Whose session it is.
+    /// The owner of the session.
     pub kind: SessionKind,
     /// The folders it may work in.
     pub directories: Vec<String>,
@@ -32,7 +32,7 @@ pub struct NewSession {
     pub at: Timestamp,
 }
 
-/// Whose session it is.
+/// The owner of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionKind {
     /// The user's.
@@ -44,12 +44,12 @@ pub enum SessionKind {
     },
 }
 
-/// What had to be done to a log so that it could be opened.
+/// A repair made to open a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// The last line broke off and was cut off.
     TornLineCut {
-        /// How many bytes were cut off.
+        /// The number of bytes removed.
         bytes: u64,
     },
     /// The last line was whole but for its end, which was added.
@@ -58,7 +58,7 @@ pub enum Recovery {
     EmptyFile,
     /// The file was no session. It was renamed, and a new one was begun in its place.
     Unreadable {
-        /// Where the old file is now.
+        /// The new path of the old file.
         renamed: PathBuf,
     },
 }
@@ -68,12 +68,12 @@ impl fmt::Display for Recovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornLineCut { bytes } => {
-                write!(f, "the last record had broken off and was removed ({bytes} bytes)")
+                write!(f, "removed an incomplete last record ({bytes} bytes)")
             }
-            Self::LineClosed => f.write_str("the last record was not closed; it is now"),
-            Self::EmptyFile => f.write_str("the file was empty and was begun anew"),
+            Self::LineClosed => f.write_str("added the missing line end of the last record"),
+            Self::EmptyFile => f.write_str("the file was empty; started it anew"),
             Self::Unreadable { renamed } => {
-                write!(f, "the file was no session and was renamed to {}", renamed.display())
+                write!(f, "the file was not a session; renamed it to {}", renamed.display())
             }
         }
     }
@@ -277,7 +277,7 @@ fn unreadable(path: &Path, error: ReadError) -> LogError {
     failed("read", path, cause)
 }
 
-/// What stands behind the last end of a line.
+/// The bytes after the last line end.
 fn tail_of(mut file: impl Read + Seek, length: u64) -> std::io::Result<Vec<u8>> {
     const CHUNK: u64 = 1 << 16;
     let mut tail = Vec::new();
@@ -298,7 +298,7 @@ fn tail_of(mut file: impl Read + Seek, length: u64) -> std::io::Result<Vec<u8>> 
     Ok(tail)
 }
 
-/// Whether a line that has no end yet is a whole record all the same.
+/// True if a line that has no end yet is a whole record all the same.
 fn is_whole(line: &[u8]) -> bool {
     let (text, _) = text_of(line);
     let is_record = |text: &str| Json::parse(text).is_ok();

@@ -1,10 +1,10 @@
-//! How far a log is recorded: wholly, but for what waits, or not at all.
+//! The recording state of a log: complete, pending, or not at all.
 
 use std::error::Error;
 
 use super::LogError;
 
-/// How far a log is recorded.
+/// The recording state of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recording {
     /// Everything is in the file.
@@ -36,7 +36,7 @@ impl PendingRecords {
         self.lines.lines().count()
     }
 
-    /// What prevented the last attempt to write them, in words for people.
+    /// The error of the last attempt to write them, in words for people.
     pub fn reason(&self) -> &str {
         &self.reason
     }

@@ -9,20 +9,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use longhaul_workspace::{Lock, Patience, WorkspaceError};
+use longhaul_workspace::{Lock, LockTimeout, WorkspaceError};
 
 use super::metadata::id_in_head;
 use super::names::{SHORT, fault_of_id, is_remnant_of, short_in, short_of, stem_of};
 use super::{Store, StoreError};
 
-/// What deleting a session did.
+/// The result of deleting a session.
 #[derive(Debug, Default)]
 pub struct Deletion {
     /// The sessions that the deleted files held; usually one, or none where the file was broken.
     pub ids: Vec<String>,
     /// Every file and folder that was removed.
     pub removed: Vec<PathBuf>,
-    /// What belongs to the session and could not or must not be removed.
+    /// Items of the session that could not or must not be removed.
     pub problems: Vec<StoreError>,
 }
 
@@ -52,7 +52,7 @@ impl Store {
         let named: Vec<&String> = names.iter().filter(|name| stem_of(name) == Some(stem)).collect();
         let meant = if named.is_empty() {
             if given.len() < SHORT {
-                let reason = "it has fewer than eight letters";
+                let reason = "at least eight characters are needed";
                 return Err(StoreError::InvalidName { given: given.to_owned(), reason });
             }
             self.files_of_id(given, &names)?
@@ -179,9 +179,9 @@ impl Store {
         let place = self.lock_path(name);
         // Locking writes to the lock file, so it must not be a link to another one.
         if place.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(StoreError::Misplaced { path: place, reason: "it is no regular file" });
+            return Err(StoreError::Misplaced { path: place, reason: "not a regular file" });
         }
-        Lock::beside(&path, "deleting the session", Patience::None).map_err(|error| match error {
+        Lock::beside(&path, "deleting the session", LockTimeout::Immediate).map_err(|error| match error {
             WorkspaceError::Locked { holder, .. } => StoreError::InUse { file: name.to_owned(), holder },
             other => StoreError::Failed { act: "lock", path, cause: io::Error::other(other) },
         })
@@ -211,7 +211,7 @@ impl Store {
         deletion.note(chats);
     }
 
-    /// Whether some main session of this id is there.
+    /// True if some main session of this id is there.
     fn has_main_file(&self, id: &str) -> bool {
         let short = short_of(id);
         let may_be = |name: &&String| stem_of(name).is_some_and(|stem| short_in(stem) == short);
@@ -270,7 +270,7 @@ impl Store {
     }
 }
 
-/// What is to be removed; anything else of the same name stays.
+/// The item to remove; anything else of the same name stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
     File,
@@ -290,21 +290,21 @@ fn failed_removal(path: &Path, cause: io::Error) -> StoreError {
     StoreError::Failed { act: "delete", path: path.to_path_buf(), cause }
 }
 
-/// Whether the folder is there. A link or a file in its place is an error.
+/// True if the folder is there. A link or a file in its place is an error.
 pub(super) fn is_real_folder(path: &Path) -> Result<bool, StoreError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(true),
-        Ok(_) => Err(StoreError::Misplaced { path: path.to_path_buf(), reason: "it is no folder" }),
+        Ok(_) => Err(StoreError::Misplaced { path: path.to_path_buf(), reason: "not a folder" }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(cause) => Err(StoreError::Failed { act: "look at", path: path.to_path_buf(), cause }),
+        Err(cause) => Err(StoreError::Failed { act: "access", path: path.to_path_buf(), cause }),
     }
 }
 
-/// Whether this is a regular file, and no link.
+/// Checks that this is a regular file, and no link.
 pub(super) fn check_file(path: &Path) -> Result<(), StoreError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => Ok(()),
-        Ok(_) => Err(StoreError::Misplaced { path: path.to_path_buf(), reason: "it is no regular file" }),
-        Err(cause) => Err(StoreError::Failed { act: "look at", path: path.to_path_buf(), cause }),
+        Ok(_) => Err(StoreError::Misplaced { path: path.to_path_buf(), reason: "not a regular file" }),
+        Err(cause) => Err(StoreError::Failed { act: "access", path: path.to_path_buf(), cause }),
     }
 }

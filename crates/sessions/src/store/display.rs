@@ -43,7 +43,7 @@ fn collapse(text: &str, allowed: impl Fn(char) -> bool) -> String {
     name
 }
 
-/// Whether a terminal would obey the character instead of showing it, or show other text out of order.
+/// True if a terminal would obey the character instead of showing it, or show other text out of order.
 fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')

@@ -23,7 +23,7 @@ const VERSION: u32 = 3;
 /// A larger file is none of ours.
 const LARGEST: u64 = 1 << 28;
 
-/// What tells one state of a file from another.
+/// A stamp that tells one state of a file from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     pub(super) size: u64,
@@ -41,14 +41,14 @@ impl Stamp {
     }
 }
 
-/// What a file held when it had this stamp; `None` if it was no session.
+/// The contents of a file when it had this stamp; `None` if it was no session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) stamp: Stamp,
     pub(super) found: Option<SessionMetadata>,
 }
 
-/// What was found, by the names of the files.
+/// The entries, by file name.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     files: HashMap<String, Known>,
@@ -85,7 +85,7 @@ impl Index {
         self.files.remove(name).filter(|known| known.stamp == stamp)
     }
 
-    /// Whether everything was taken out.
+    /// True if everything was taken out.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

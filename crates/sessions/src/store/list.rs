@@ -32,17 +32,17 @@ pub struct Listing {
 pub struct ListedSession {
     /// Its number in the list, from 1.
     pub index: usize,
-    /// Where its file is.
+    /// The path of its file.
     pub path: PathBuf,
     /// The name of its file.
     pub file_name: String,
-    /// How large the file is, in bytes.
+    /// The file size in bytes.
     pub size: u64,
     /// When it began; where the file does not say so, when something was last added.
     pub started: Timestamp,
     /// When something was last added; where the file does not say so, when it began.
     pub updated: Timestamp,
-    /// What the file says.
+    /// The metadata in the file.
     pub metadata: SessionMetadata,
     /// Names of older files of the same session.
     pub older_files: Vec<String>,
@@ -51,19 +51,19 @@ pub struct ListedSession {
 /// A file that is called like a session and is none, or none to resume.
 #[derive(Debug)]
 pub struct FlawedFile {
-    /// Where it is.
+    /// Its location.
     pub path: PathBuf,
     /// Its name.
     pub file_name: String,
-    /// How large it is, in bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// When it was last written.
     pub modified: Timestamp,
-    /// What is wrong.
+    /// The fault.
     pub flaw: Flaw,
 }
 
-/// Why a file is not listed as a session.
+/// The reason why a file is not listed as a session.
 #[derive(Debug)]
 pub enum Flaw {
     /// The system does not let us read it.
@@ -72,7 +72,7 @@ pub enum Flaw {
     NoSession,
     /// Nothing was asked or answered in it.
     NothingToResume {
-        /// Whether it has messages at all; if not, it may just have begun.
+        /// True if it has messages at all; if not, it may just have begun.
         has_messages: bool,
     },
     /// It is the conversation of a sub-agent.
@@ -85,7 +85,7 @@ impl ListedSession {
         &self.metadata.id
     }
 
-    /// Whether this is the session with the id `current`, as far as the name of the file tells: it contains the first
+    /// True if this is the session with the id `current`, as far as the name of the file tells: it contains the first
     /// eight letters.
     pub fn is_current(&self, current: &str) -> bool {
         may_be_of(&self.file_name, current)
@@ -98,7 +98,7 @@ struct Candidate {
     stamp: Stamp,
 }
 
-/// What became of a candidate.
+/// The result for a candidate.
 struct Looked {
     name: String,
     known: Known,
@@ -108,11 +108,11 @@ struct Looked {
 impl Store {
     /// Lists the sessions, reading only the files that changed since the last time.
     ///
-    /// What is known of the others is in the index beside them; it is written again where anything changed. A folder
+    /// The metadata of the others is in the index beside them, which is written again where anything changed. A folder
     /// that does not exist has no sessions.
     ///
     /// # Errors
-    /// What prevents the folder from being listed; files that cannot be read are among the flawed ones.
+    /// The error that prevents the folder from being listed; files that cannot be read are among the flawed ones.
     pub fn list(&self) -> io::Result<Listing> {
         let candidates = self.candidates()?;
         let mut index = Index::load(&self.chats);

@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 
 use super::narrow::{Fields, Side, Told, is_injected, is_request};
 
-/// What is behind the id of a model's message in the id of the message that holds the answers to its calls.
+/// The suffix after the id of a model's message in the id of the message that holds the answers to its calls.
 const RESPONSE: &str = "_response";
 
 /// So much of a file is read at a time.
 const CHUNK: usize = 1 << 16;
 
-/// What a session's file says, short of what was said in it.
+/// The metadata of a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMetadata {
     /// The session's own id.
     pub id: String,
     /// The hash of the project's root.
     pub project_hash: String,
-    /// Whether it is a conversation with a user or one of a sub-agent.
+    /// Its role: a conversation with a user, or one of a sub-agent.
     #[serde(default)]
     pub kind: SessionRole,
     /// When it began, where the file says so.
@@ -35,23 +35,23 @@ pub struct SessionMetadata {
     pub updated: Option<Timestamp>,
     /// One sentence on what it is about.
     pub summary: Option<String>,
-    /// How many messages it has, what the program told its user included.
+    /// The number of messages, including those of the program to its user.
     pub message_count: usize,
-    /// How many of them a user wrote.
+    /// The number of user messages.
     pub user_message_count: usize,
-    /// How the first request of the user begins, or the first message if none is a request.
+    /// The beginning of the user's first request, or of the first message if none is a request.
     pub first_user_message: Option<String>,
-    /// Whether there is anything to go on with: a request, or an answer of the model.
+    /// True if there is anything to go on with: a request, or an answer of the model.
     pub has_resumable_content: bool,
-    /// Whether there are notes on the session, and whether they are still true.
+    /// The state of the notes on the session.
     #[serde(default)]
     pub scratchpad: Scratchpad,
-    /// How the work went, in a line of those notes.
+    /// The outcome of the work, in a line of those notes.
     #[serde(default)]
     pub workflow: Option<String>,
 }
 
-/// Whose conversation a session is.
+/// The owner of a session's conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionRole {
@@ -80,7 +80,7 @@ pub enum Scratchpad {
 /// Lines that are broken are passed over. The file may also have the older form, one object with all messages.
 ///
 /// # Errors
-/// What prevents the file from being read.
+/// The error that prevents the file from being read.
 pub fn load_metadata(path: &Path) -> io::Result<Option<SessionMetadata>> {
     Scanner::default().load(path)
 }

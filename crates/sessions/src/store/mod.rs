@@ -33,14 +33,14 @@ pub use retention::{
 ///
 /// ```
 /// use longhaul_sessions::Store;
-/// use longhaul_workspace::{Environment, Home, Patience, Projects};
+/// use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let work = folder.path().join("app");
 /// # std::fs::create_dir(&work)?;
 /// let environment = Environment { user_home: Some(folder.path().to_path_buf()), ..Environment::default() };
 /// let home = Home::resolve(&environment)?;
-/// let project = home.project(&Projects::of(&home).identify(&work, Patience::default())?.id);
+/// let project = home.project(&Projects::of(&home).identify(&work, LockTimeout::default())?.id);
 /// std::fs::create_dir_all(project.chats())?;
 /// std::fs::write(
 ///     project.chats().join("session-2026-01-02T03-04-0f3c9a7e.jsonl"),

@@ -1,4 +1,4 @@
-//! How the files of sessions are called, and which names may be part of a path.
+//! Names of session files, and the check of names that become part of a path.
 
 use longhaul_conversation::Timestamp;
 
@@ -11,7 +11,7 @@ pub(super) const SHORT: usize = 8;
 /// The length of `2026-01-02T03-04`.
 const MINUTE: usize = 16;
 
-/// What is in a project's folder beside the folders of sessions. A session that calls itself so owns nothing.
+/// Reserved names in a project's folder. A session of such a name owns nothing.
 const RESERVED: [&str; 10] = [
     "chats",
     "logs",
@@ -48,7 +48,7 @@ pub(crate) fn sanitise_name(text: &str) -> String {
     text.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
 }
 
-/// Whether sanitising would leave this name as it is.
+/// True if sanitising would leave this name as it is.
 pub(super) fn is_sanitised(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_plain)
 }
@@ -57,16 +57,16 @@ fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
 }
 
-/// Why a session's id may not lead to files that are deleted; `None` if it may.
+/// The reason why a session's id must not lead to files that are deleted; `None` if it may.
 pub(super) fn fault_of_id(id: &str) -> Option<&'static str> {
     if id.is_empty() {
-        Some("it is empty")
+        Some("empty")
     } else if !is_sanitised(id) {
-        Some("it has other characters than letters, digits, - and _")
+        Some("only letters, digits, - and _ are allowed")
     } else if id.len() > 200 {
-        Some("it is too long")
+        Some("too long")
     } else if RESERVED.iter().any(|reserved| id.eq_ignore_ascii_case(reserved)) {
-        Some("the project itself uses this name")
+        Some("reserved name")
     } else {
         None
     }
@@ -83,7 +83,7 @@ pub(super) fn stem_of(file_name: &str) -> Option<&str> {
     EXTENSIONS.iter().find_map(|extension| file_name.strip_suffix(extension))
 }
 
-/// What stands for the id in the name of a file: all behind the minute, or behind the last hyphen.
+/// The id in the name of a file: all behind the minute, or behind the last hyphen.
 pub(super) fn short_in(stem: &str) -> &str {
     let rest = stem.strip_prefix(PREFIX).unwrap_or(stem);
     match rest.split_at_checked(MINUTE) {
@@ -92,7 +92,7 @@ pub(super) fn short_in(stem: &str) -> &str {
     }
 }
 
-/// Whether the name may be that of a session with this id: it contains the first eight letters.
+/// True if the name may be that of a session with this id: it contains the first eight letters.
 pub(super) fn may_be_of(file_name: &str, id: &str) -> bool {
     let short = short_of(id);
     !short.is_empty() && file_name.contains(&short)

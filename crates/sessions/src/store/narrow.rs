@@ -19,7 +19,7 @@ use super::skim::{Wanted, each_field, plain_string};
 /// As many bytes of what a user said are kept.
 const CLIP: usize = 500;
 
-/// What a record says: a header, a message, or a change; a nested one of `$set`.
+/// The content of a record: a header, a message, or a change; a nested one of `$set`.
 #[derive(Debug, Default)]
 pub(super) struct Fields<'a> {
     pub(super) rewind_to: Option<Cow<'a, str>>,
@@ -40,25 +40,25 @@ pub(super) struct Fields<'a> {
     thoughts: Filled,
 }
 
-/// What is remembered of a message.
+/// The metadata of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) side: Side,
-    /// Whether there is something in it to go on with.
+    /// True if there is something in it to go on with.
     pub(super) is_resumable: bool,
-    /// What a user said, shortened.
+    /// A user's text, shortened.
     pub(super) words: Option<Box<str>>,
 }
 
-/// Whose message it is.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// What a user said.
+    /// A user's text.
     User,
     /// Answers of tools alone, though a user's by type.
     Tool,
     Model,
-    /// What the program told its user.
+    /// A message of the program to its user.
     Notice,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Fields<'a> {
         Some(found)
     }
 
-    /// Whether nothing that follows in the record matters: it is a message, and what there is to tell of it is known.
+    /// True if nothing that follows in the record matters: it is a message, and what there is to tell of it is known.
     fn is_known(&self) -> bool {
         let is_work = || self.thoughts.0 || self.tool_calls.as_ref().is_some_and(|calls| calls.0);
         let Some(content) = self.content.as_ref().filter(|_| self.id.is_some()) else { return false };
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Whether this says what the session is, and is no message.
+    /// True if this says what the session is, and is no message.
     pub(super) fn is_head(&self) -> bool {
         self.session_id.is_some() && self.kind.is_none()
     }
@@ -153,13 +153,13 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Whether a user's text is a request and no command, question mark or text of the program's own.
+/// True if a user's text is a request and no command, question mark or text of the program's own.
 pub(super) fn is_request(text: &str) -> bool {
     let text = text.trim_start();
     !text.is_empty() && !text.starts_with(['/', '?']) && !is_injected(text)
 }
 
-/// Whether a program wrote a text in the user's place.
+/// True if a program wrote a text in the user's place.
 pub(super) fn is_injected(text: &str) -> bool {
     const TAGS: [&str; 6] = [
         "<session_context>",
@@ -178,7 +178,7 @@ pub(super) fn is_injected(text: &str) -> bool {
 struct Content {
     /// The beginning of its text, with at most one space before it.
     text: String,
-    /// Whether there are calls or thoughts among the parts.
+    /// True if there are calls or thoughts among the parts.
     has_work: bool,
     has_response: bool,
     has_other: bool,
@@ -213,16 +213,16 @@ impl Content {
     }
 }
 
-/// Whether a list, an object or a text has anything in it.
+/// True if a list, an object or a text has anything in it.
 #[derive(Debug, Default)]
 struct Filled(bool);
 
 /// Notes on a session.
 #[derive(Debug, Default)]
 pub(super) struct Notes<'a> {
-    /// Whether there are any.
+    /// True if there are any.
     pub(super) is_filled: bool,
-    /// How the work went, in a line.
+    /// The outcome of the work, in a line.
     pub(super) workflow: Option<Cow<'a, str>>,
 }
 

@@ -6,7 +6,7 @@
 /// Deeper values are left to the parser.
 const DEEPEST: u32 = 64;
 
-/// Whether somebody wants to know more of a record.
+/// The interest of a caller in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     More,
@@ -189,7 +189,7 @@ impl<'a> Skim<'a> {
     }
 }
 
-/// How many bytes stand before the first quote, backslash or control character. In texts of several lines there is one
+/// The number of bytes before the first quote, backslash or control character. In texts of several lines there is one
 /// every few words, too near for a search that has to get ready first.
 fn length_of_plain(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use longhaul_conversation::Timestamp;
-use longhaul_workspace::{Environment, Home, Lock, Patience, Projects};
+use longhaul_workspace::{Environment, Home, Lock, LockTimeout, Projects};
 
 use super::index;
 use super::*;
@@ -25,7 +25,7 @@ impl Fixture {
         let environment =
             Environment { longhaul_home: Some(folder.path().join("home")), ..Environment::default() };
         let home = Home::resolve(&environment).expect("a home");
-        let identity = Projects::of(&home).identify(&work, Patience::default()).expect("a project");
+        let identity = Projects::of(&home).identify(&work, LockTimeout::default()).expect("a project");
         let project = home.project(&identity.id);
         fs::create_dir_all(project.chats()).expect("made");
         Self { root: project.root().to_path_buf(), store: Store::of(&project), folder }
@@ -523,7 +523,7 @@ fn a_session_in_use_is_not_deleted() {
     let name = home.session(ONE, 1, 2);
     home.file(ONE, 1, "json", &header(ONE, 1, 2));
     home.put(&format!("logs/session-{ONE}.jsonl"));
-    let lock = Lock::beside(&home.chat(&name), "writing", Patience::None).expect("locked");
+    let lock = Lock::beside(&home.chat(&name), "writing", LockTimeout::Immediate).expect("locked");
     let error = home.store.delete(ONE).expect_err("in use");
     assert!(matches!(&error, StoreError::InUse { file, .. } if *file == name), "{error:?}");
     assert!(error.to_string().contains("in use"));
@@ -555,7 +555,7 @@ fn plan(home: &Fixture, limits: RetentionLimits, active: Option<&str>) -> Retent
     plan_retention(&listing, &outputs, &limits, day(NOW), active)
 }
 
-/// What a plan names, each as `reason what`.
+/// The items of a plan, each as `reason item`.
 fn sketch(plan: &RetentionPlan) -> Vec<String> {
     let what = |item: &DoomedItem| match item {
         DoomedItem::Session { id, .. } => id[..1].to_owned(),
@@ -741,8 +741,11 @@ fn an_index_that_lies_deletes_nothing() {
 #[test]
 fn a_session_in_use_is_skipped_and_told() {
     let home = three();
-    let _lock =
-        Lock::beside(&home.chat("session-2026-01-01T10-00-11111111.jsonl"), "writing", Patience::None);
+    let _lock = Lock::beside(
+        &home.chat("session-2026-01-01T10-00-11111111.jsonl"),
+        "writing",
+        LockTimeout::Immediate,
+    );
     let pruned = home.store.run_retention(&plan(&home, limits(Some(5), None), None));
     assert_eq!(pruned.sessions, Counts { scanned: 3, deleted: 1, skipped: 2, failed: 0 });
     assert!(matches!(pruned.problems.as_slice(), [StoreError::InUse { .. }]));

@@ -98,7 +98,7 @@ impl Inbox {
         let source = waiting.folder.canonicalize().map_err(SkillError::files("read", &waiting.folder))?;
         if let Some(secret) = find_secrets_in(&source, &list_files(&source)?).first() {
             let (file, kind) = (secret.path.display(), secret.kind.name());
-            let reason = format!("{file} holds a secret ({kind})");
+            let reason = format!("{file} contains a secret ({kind})");
             return Err(SkillError::NotAcceptable { name: name.to_string(), reason });
         }
         let target = free_target(&manifest.name, skills)?;

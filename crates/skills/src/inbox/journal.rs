@@ -165,7 +165,7 @@ impl Inbox {
         for file in &entry.files {
             if read_target(&file.path)? != file.after {
                 let shown = file.path.display();
-                return Err(not_undone(format!("{shown} was changed since")));
+                return Err(not_undone(format!("{shown} has changed since")));
             }
         }
         entry.stage = AcceptanceStage::Undoing;
@@ -232,7 +232,7 @@ impl Inbox {
             let now = read_target(step.path).map_err(Stopped::Failed)?;
             if now.as_deref() != step.from && now.as_deref() != step.to {
                 let shown = step.path.display();
-                return Err(Stopped::Failed(refused(format!("{shown} has changed meanwhile"))));
+                return Err(Stopped::Failed(refused(format!("{shown} changed in the meantime"))));
             }
         }
         for step in moves {

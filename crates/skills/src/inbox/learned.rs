@@ -96,7 +96,7 @@ impl Inbox {
     fn write_skill(&self, skill: &LearnedSkill, folder: &Path) -> Result<(), SkillError> {
         let scripts = folder.join(SCRIPTS);
         if scripts.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
-            return Err(SkillError::Refused { path: scripts, reason: "it should be a folder".into() });
+            return Err(SkillError::Refused { path: scripts, reason: "not a folder".into() });
         }
         for script in skill.scripts() {
             self.fuse.burn()?;
@@ -198,7 +198,7 @@ fn text_in(file: &Path) -> String {
 mod tests {
     use super::*;
     use crate::LearnedScript;
-    use longhaul_workspace::{Environment, Home, Patience, Projects};
+    use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
     const AT: i64 = 1_767_323_045_000;
 
@@ -207,7 +207,7 @@ mod tests {
         let environment =
             Environment { longhaul_home: Some(root.path().join("home")), ..Environment::default() };
         let home = Home::resolve(&environment).unwrap();
-        let id = Projects::of(&home).identify(root.path(), Patience::default()).unwrap().id;
+        let id = Projects::of(&home).identify(root.path(), LockTimeout::default()).unwrap().id;
         let inbox = Inbox::of(&home.project(&id));
         (root, inbox)
     }

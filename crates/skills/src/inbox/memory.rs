@@ -141,7 +141,7 @@ impl Inbox {
     /// wait again.
     ///
     /// # Errors
-    /// [`SkillError::NotUndone`] where nothing was accepted, or where a file was changed since; then nothing has changed.
+    /// [`SkillError::NotUndone`] where nothing was accepted, or where a file has changed since; then nothing has changed.
     pub fn undo_patches(&self) -> Result<TakenBack, SkillError> {
         let _lock = self.lock()?;
         self.settle()?;
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
     use crate::mine;
     use crate::mining::trial::session;
-    use longhaul_workspace::{Environment, Home, Patience, Projects};
+    use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
     struct Fixture {
         _root: tempfile::TempDir,
@@ -359,7 +359,7 @@ mod tests {
             let environment =
                 Environment { longhaul_home: Some(root.path().join("home")), ..Environment::default() };
             let home = Home::resolve(&environment).unwrap();
-            let id = Projects::of(&home).identify(root.path(), Patience::default()).unwrap().id;
+            let id = Projects::of(&home).identify(root.path(), LockTimeout::default()).unwrap().id;
             let project = home.project(&id);
             Self { inbox: Inbox::of(&project), memory: project.private_memory(), _root: root }
         }
@@ -446,7 +446,7 @@ mod tests {
         desk.propose(PNPM);
         fs::write(&desk.memory, "something else\n").unwrap();
         let applied = desk.accept();
-        assert!(applied.changed.is_empty() && applied.failed[0].1.contains("exists already"), "{applied:?}");
+        assert!(applied.changed.is_empty() && applied.failed[0].1.contains("already exists"), "{applied:?}");
         assert_eq!(desk.held(), "something else\n");
         assert_eq!(desk.inbox.patches(MemoryKind::Private, &desk.targets()).len(), 1);
     }
@@ -499,7 +499,7 @@ mod tests {
         desk.accept();
         fs::write(&desk.memory, "mine\n").unwrap();
         let error = desk.inbox.undo_patches().unwrap_err().to_string();
-        assert!(error.contains("was changed since"), "{error}");
+        assert!(error.contains("has changed since"), "{error}");
         assert_eq!(desk.held(), "mine\n");
     }
 

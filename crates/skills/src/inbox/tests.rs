@@ -1,6 +1,6 @@
 //! Tests of the inbox, also of acts that are cut off at any of their steps.
 
-use longhaul_workspace::{Environment, Home, Patience, Projects};
+use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
 use super::acceptance::copy_skill;
 use super::*;
@@ -22,7 +22,7 @@ impl Desk {
         let home = Home::resolve(&environment).unwrap();
         let work = root.path().join("work");
         fs::create_dir(&work).unwrap();
-        let id = Projects::of(&home).identify(&work, Patience::default()).unwrap().id;
+        let id = Projects::of(&home).identify(&work, LockTimeout::default()).unwrap().id;
         let inbox = Inbox::of(&home.project(&id));
         Self { root, inbox }
     }
@@ -137,7 +137,7 @@ fn what_is_no_skill_is_not_accepted() {
     let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     let text = format!("---\nname: a\ndescription: b\n---\n{secret}");
     fs::write(desk.inbox.skills.join("release-bump-make-test/SKILL.md"), text).unwrap();
-    assert!(desk.accept().unwrap_err().to_string().contains("SKILL.md holds a secret"));
+    assert!(desk.accept().unwrap_err().to_string().contains("SKILL.md contains a secret"));
 }
 
 /// Cuts an act off before each of its steps; whatever is there then holds `consistent`, and a second try ends well.

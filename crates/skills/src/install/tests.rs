@@ -105,10 +105,10 @@ fn only_folders_with_skills_are_installed() {
     };
     let desk =
         Fixture::new().with("from/x", "").with("a.skill", "").with("a.txt", "").with("bad/SKILL.md", "# x");
-    assert!(refused(&desk, "from").contains("there is no SKILL.md in it"));
-    assert!(refused(&desk, "a.skill").contains("it is an archive, and only folders can be installed"));
-    assert!(refused(&desk, "a.txt").contains("it is no folder with a SKILL.md"));
-    assert!(refused(&desk, "bad").ends_with("is no skill"));
+    assert!(refused(&desk, "from").contains("no SKILL.md in it"));
+    assert!(refused(&desk, "a.skill").contains("archives cannot be installed"));
+    assert!(refused(&desk, "a.txt").contains("not a folder with a SKILL.md"));
+    assert!(refused(&desk, "bad").ends_with("is not a valid skill"));
     assert!(refused(&desk, "missing").starts_with("could not find"));
 }
 
@@ -136,16 +136,16 @@ mod links {
     fn links_that_lead_out_are_refused() {
         let desk = Fixture::new().with("from/SKILL.md", TIDES).with("secret", "s").with("from/a/real", "r");
         symlink("../secret", desk.path("from/leak")).unwrap();
-        desk.check_refused("it is a link that leads out of the skill");
+        desk.check_refused("link to a file outside the skill");
         fs::remove_file(desk.path("from/leak")).unwrap();
         symlink("/", desk.path("from/root")).unwrap();
-        desk.check_refused("it is a link that leads out of the skill");
+        desk.check_refused("link to a file outside the skill");
         fs::remove_file(desk.path("from/root")).unwrap();
         symlink("nowhere", desk.path("from/lost")).unwrap();
-        desk.check_refused("it is a link that leads nowhere");
+        desk.check_refused("broken link");
         fs::remove_file(desk.path("from/lost")).unwrap();
         symlink("a", desk.path("from/loop")).unwrap();
-        desk.check_refused("it is a link to a folder");
+        desk.check_refused("link to a folder");
         fs::remove_file(desk.path("from/loop")).unwrap();
         symlink("a/real", desk.path("from/near")).unwrap();
         run_install(&desk.plan().unwrap()[0]).unwrap();

@@ -68,7 +68,7 @@ fn a_note_is_made() {
     assert_eq!((&writes[0].before, writes[0].after.as_str()), (&None, "# Database\nPort 5433.\n"));
     fs::write(desk.path("memory/db.md"), &writes[0].after).unwrap();
     assert_eq!(desk.plan(made).unwrap(), [], "it is there as it should be");
-    desk.check_refused(&made.replace("5433", "5434"), "exists already");
+    desk.check_refused(&made.replace("5433", "5434"), "already exists");
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn only_notes_are_written() {
         ("memory/.hidden.md", NOTES),
     ]);
     for name in ["memory/deep/a.md", "other.md", "memory/.hidden.md", "memory/../other.md", "memory/a.txt"] {
-        desk.check_refused(&change(name), "it may not write to");
+        desk.check_refused(&change(name), "it must not write to");
     }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("../other.md", desk.path("memory/link.md")).unwrap();
-        desk.check_refused(&change("memory/link.md"), "it may not write to");
+        desk.check_refused(&change("memory/link.md"), "it must not write to");
         std::os::unix::fs::symlink("../new.md", desk.path("memory/lost.md")).unwrap();
-        desk.check_refused(&change("memory/lost.md"), "it may not write to");
+        desk.check_refused(&change("memory/lost.md"), "it must not write to");
     }
 }
 
@@ -124,7 +124,7 @@ fn each_kind_has_its_places() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let desk = Fixture::new(&[("memory/MEMORY.md", "# Notes\n- three\n")]);
-    desk.check_refused(&change("memory/MEMORY.md"), "does not fit what");
+    desk.check_refused(&change("memory/MEMORY.md"), "does not match the current contents");
     desk.check_refused(&change("memory/none.md"), "does not exist");
     let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     desk.check_refused(
@@ -144,13 +144,13 @@ fn broken_patches_say_what_is_wrong() {
     check_broken("", "it names no file");
     check_broken("--- /a\n", "is not followed by");
     check_broken("--- /a\n+++ /b\n", "differ");
-    check_broken("--- a.md\n+++ a.md\n@@ -1 +1 @@\n-a\n+b\n", "no absolute path");
-    check_broken("--- /a\n+++ /a\n", "nothing changes in /a");
-    check_broken("@@ -1 +1 @@\n-a\n+b\n", "before any file");
-    check_broken("--- /a\n+++ /a\n@@ -1,2 +1 @@\n-a\n", "cut off");
-    check_broken("--- /a\n+++ /a\n@@ -x +1 @@\n", "is no hunk");
-    check_broken("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n-b\n+c\n", "other lines than it says");
-    check_broken("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n+b\n+c\n", "other lines than it says");
+    check_broken("--- a.md\n+++ a.md\n@@ -1 +1 @@\n-a\n+b\n", "not an absolute path");
+    check_broken("--- /a\n+++ /a\n", "no changes in /a");
+    check_broken("@@ -1 +1 @@\n-a\n+b\n", "precedes the first file");
+    check_broken("--- /a\n+++ /a\n@@ -1,2 +1 @@\n-a\n", "truncated");
+    check_broken("--- /a\n+++ /a\n@@ -x +1 @@\n", "malformed hunk header");
+    check_broken("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n-b\n+c\n", "does not match the line counts");
+    check_broken("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n+b\n+c\n", "does not match the line counts");
     let prefixed = parse_patch("--- a/x/y.md\n+++ b/x/y.md\n@@ -1 +1 @@\n-a\n+b\n").unwrap();
     assert_eq!((prefixed.files[0].target.as_path(), prefixed.warnings.len()), (Path::new("/x/y.md"), 2));
 }

@@ -10,7 +10,7 @@ use super::read::kind_of_source;
 use crate::fields::{Fields, add_missing, object, restore_rest, said};
 use crate::fit::fields_of;
 
-/// How a content of one plain text is written.
+/// The form of a content of one plain text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlainContent {
     /// As the text itself.

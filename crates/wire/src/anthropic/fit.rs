@@ -69,7 +69,7 @@ pub(super) fn require_schemas(tools: &mut [ToolDeclaration]) {
     }
 }
 
-/// Whether Anthropic takes this for the id of a call.
+/// True if Anthropic takes this for the id of a call.
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

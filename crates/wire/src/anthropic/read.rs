@@ -12,7 +12,7 @@ use crate::origins::close_references;
 use crate::shared::{blocks_of, keep_rest, text_parts};
 use crate::usage::anthropic_usage;
 
-/// How the text of a skill begins that Claude Code puts into a conversation.
+/// The beginning of a skill's text as Claude Code puts it into a conversation.
 pub const SKILL_START: &str = "Base directory for this skill:";
 
 /// Reads what a request says beside its messages: the model, the instruction and the tools, which are taken out of it.
@@ -56,17 +56,17 @@ const BLOCKS: &[&str] = &[
     "search_result",
 ];
 
-/// Whether this is a model's answer as it came back.
+/// True if this is a model's answer as it came back.
 pub fn is_answer(message: &Object<'_>) -> bool {
     message.str("type") == Some("message") && message.has("stop_reason")
 }
 
-/// Whether the message has blocks that only Anthropic has.
+/// True if the message has blocks that only Anthropic has.
 pub fn has_blocks(message: &Object<'_>) -> bool {
     blocks_of(message).iter().filter_map(Json::as_object).any(is_block)
 }
 
-/// Whether only Anthropic has such a block.
+/// True if only Anthropic has such a block.
 pub fn is_block(block: &Object<'_>) -> bool {
     match block.str("type") {
         Some("image" | "document") => block.has("source"),
@@ -95,10 +95,7 @@ pub fn read_message(mut message: Object<'_>, out: &mut dyn Intake) {
         Some("assistant") => Role::Model,
         Some("user") => Role::User,
         other => {
-            out.warn(format!(
-                "a message with the unknown role {:?}; read as user",
-                other.unwrap_or_default()
-            ));
+            out.warn(format!("unknown role {:?}; read as user", other.unwrap_or_default()));
             Role::User
         }
     };
@@ -112,7 +109,7 @@ pub fn read_message(mut message: Object<'_>, out: &mut dyn Intake) {
             close_references(&mut parts);
         }
         Some(Json::Null) | None => {}
-        Some(other) => out.warn(format!("a message whose content is {}", other.kind())),
+        Some(other) => out.warn(format!("message content is {}; ignored", other.kind())),
     }
     let id = message.take_string("id").map(MessageId::new);
     let mut read = Message::new(out.unused_id(id), role, parts);

@@ -91,12 +91,12 @@ impl Decoder {
         Ok(Progress::More)
     }
 
-    /// What was taken in beside text and reasoning.
+    /// The size taken in besides text and reasoning.
     pub(crate) fn held(&self) -> AnswerSize {
         self.held
     }
 
-    /// Why the model stopped, if the answer is complete.
+    /// The reason why the model stopped, if the response is complete.
     pub(crate) fn end(&mut self, out: &mut Vec<ResponseEvent>) -> Option<FinishReason> {
         self.close(out);
         self.finish.take()

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::fields::{Fields, add_missing, object, restore_rest, said};
 use crate::fit::fields_of;
 
-/// What becomes of call ids that the source lacked and we made up.
+/// The treatment of made-up call ids, which the source lacked.
 #[derive(Clone, Copy, Debug)]
 pub enum MadeUpIds {
     /// They are left out; a reader finds results by their tool's name.

@@ -66,7 +66,7 @@ pub fn read_content(
         Some("user" | "function") | None => Role::User,
         Some("model") => Role::Model,
         Some(other) => {
-            out.warn(format!("contents[{index}] has the unknown role {other:?}; read as user"));
+            out.warn(format!("contents[{index}]: unknown role {other:?}; read as user"));
             Role::User
         }
     };

@@ -49,7 +49,7 @@ pub(crate) fn encode_count(request: Request) -> Fields {
     object([("generateContentRequest", Value::Object(body))])
 }
 
-/// What the generations of models differ in.
+/// Differences between generations of models.
 #[derive(Clone, Copy)]
 struct Generation {
     /// Calls of the turn under way are only taken with a signature.

@@ -55,7 +55,7 @@ pub fn read_rest(document: Object<'_>) -> Option<Box<Extra>> {
     Extra::boxed(Vendor::OpenAiChat, fields)
 }
 
-/// Whether the message has something that only OpenAI's format has.
+/// True if the message has something that only OpenAI's format has.
 pub fn has_marks(message: &Object<'_>) -> bool {
     let is_block = |block: &Json<'_>| {
         let kind = block.get("type").and_then(Json::as_str);
@@ -97,7 +97,7 @@ impl ChatDecoder {
                 }
             }
             "user" | "assistant" => {}
-            _ => out.warn(format!("a message with the unknown role {said_by:?}; read as user")),
+            _ => out.warn(format!("unknown role {said_by:?}; read as user")),
         }
         let mut read = Message::new(take_id(&mut message, out), role, parts);
         read.at = message.time("timestamp");
@@ -170,7 +170,7 @@ fn read_content(content: Option<Json<'_>>, role: Role, out: &mut dyn Intake) -> 
         }
         Some(Json::Null) | None => Vec::new(),
         Some(other) => {
-            out.warn(format!("a message whose content is {}", other.kind()));
+            out.warn(format!("message content is {}; ignored", other.kind()));
             Vec::new()
         }
     }

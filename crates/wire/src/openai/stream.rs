@@ -55,7 +55,7 @@ impl Decoder {
         }
     }
 
-    /// What was taken in beside text and reasoning.
+    /// The size taken in besides text and reasoning.
     pub(crate) fn held(&self) -> AnswerSize {
         self.held
     }

@@ -71,9 +71,9 @@ pub enum MalformedValue {
 impl fmt::Display for MalformedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::UnclosedList => "begins a list with \"[\" that no \"]\" ends",
-            Self::UnclosedQuote => "opens a quotation that it does not close",
-            Self::Nested => "holds more than a text or a list, which does not count",
+            Self::UnclosedList => "has a \"[\" without a closing \"]\"",
+            Self::UnclosedQuote => "has an unclosed quote",
+            Self::Nested => "has nested values, which are ignored",
         })
     }
 }
@@ -85,7 +85,7 @@ pub enum FrontMatterError {
     #[error("the first line is not ---")]
     Missing,
     /// There is no second line of dashes.
-    #[error("there is no second line ---")]
+    #[error("the closing --- line is missing")]
     Unclosed,
 }
 

@@ -66,10 +66,7 @@ fn lists_are_inline_or_dashed() {
 fn mappings_hold_fields() {
     check("a:\n  b: c\n  d: [e]\nf: g", &["2 a={3 b|4 d}", "5 f=g"]);
     assert_eq!(fields("{a: b, c: {d: e}}"), ["2 a=b", "2 c={2 d}"]);
-    assert_eq!(
-        fields("a:\n  - x\n  - b: c"),
-        ["! line 2: \"a\" holds more than a text or a list, which does not count"]
-    );
+    assert_eq!(fields("a:\n  - x\n  - b: c"), ["! line 2: \"a\" has nested values, which are ignored"]);
 }
 
 #[test]
@@ -78,9 +75,9 @@ fn what_means_nothing_costs_only_itself() {
     check(
         "a: [x\nb: \"y\nc: 'z\nd: q",
         &[
-            "! line 2: \"a\" begins a list with \"[\" that no \"]\" ends",
-            "! line 3: \"b\" opens a quotation that it does not close",
-            "! line 4: \"c\" opens a quotation that it does not close",
+            "! line 2: \"a\" has a \"[\" without a closing \"]\"",
+            "! line 3: \"b\" has an unclosed quote",
+            "! line 4: \"c\" has an unclosed quote",
             "5 d=q",
         ],
     );

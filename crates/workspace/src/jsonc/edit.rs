@@ -269,7 +269,7 @@ mod tests {
         }
         let error =
             parse("{\"a\": [1]}").set(&["a", "b"], &Value::Null, NewKey::Last).expect_err("no object");
-        assert_eq!(error.to_string(), "\"a\" is no object");
+        assert_eq!(error.to_string(), "\"a\" is not an object");
     }
 
     #[track_caller]

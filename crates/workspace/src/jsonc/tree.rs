@@ -98,15 +98,15 @@ pub enum JsoncFault {
 impl fmt::Display for JsoncError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.fault {
-            JsoncFault::Utf16 => f.write_str("it is UTF-16"),
-            JsoncFault::NotUtf8 => f.write_str("it is not UTF-8"),
-            JsoncFault::UnclosedComment => f.write_str("a comment never ends"),
+            JsoncFault::Utf16 => f.write_str("the file is UTF-16, not UTF-8"),
+            JsoncFault::NotUtf8 => f.write_str("the file is not UTF-8"),
+            JsoncFault::UnclosedComment => f.write_str("unclosed comment"),
             JsoncFault::Syntax { reason, place: (0, _) } => f.write_str(reason),
             JsoncFault::Syntax { reason, place: (line, column) } => {
                 write!(f, "{reason} at line {line} column {column}")
             }
-            JsoncFault::NotAnObject { key: None } => f.write_str("it is no object"),
-            JsoncFault::NotAnObject { key: Some(key) } => write!(f, "{key:?} is no object"),
+            JsoncFault::NotAnObject { key: None } => f.write_str("not a JSON object"),
+            JsoncFault::NotAnObject { key: Some(key) } => write!(f, "{key:?} is not an object"),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::home::canonical_workspace;
 use crate::shared_lock::SharedLock;
-use crate::{Home, Patience, WorkspaceError};
+use crate::{Home, LockTimeout, WorkspaceError};
 use markers::{Bases, is_free, is_owned, may_be_owned};
 use registry::ProjectRegistry;
 
@@ -92,12 +92,12 @@ impl Projects {
     /// # Errors
     /// [`WorkspaceError::NotAbsolute`]; [`WorkspaceError::Locked`]; [`WorkspaceError::Unreadable`] if the registry may
     /// not be read, which is never taken for an empty one.
-    pub fn identify(&self, project: &Path, patience: Patience) -> Result<ProjectIdentity, WorkspaceError> {
+    pub fn identify(&self, project: &Path, timeout: LockTimeout) -> Result<ProjectIdentity, WorkspaceError> {
         let project = canonical_workspace(project)?;
         if let Some(id) = self.settled(&project)? {
             return Ok(ProjectIdentity { id, project, found: IdOrigin::Registered, notes: Vec::new() });
         }
-        match self.identify_locked(&project, patience) {
+        match self.identify_locked(&project, timeout) {
             Err(error) if error.is_about_saving() => self.identify_unsaved(project, error),
             result => result,
         }
@@ -124,22 +124,22 @@ impl Projects {
         &self,
         from: &Path,
         to: &Path,
-        patience: Patience,
+        timeout: LockTimeout,
     ) -> Result<ProjectIdentity, WorkspaceError> {
         let (from, to) = (canonical_workspace(from)?, canonical_workspace(to)?);
         let refused = |reason| Err(WorkspaceError::NotMoved { from: from.clone(), reason });
-        let _lock = self.lock(patience)?;
+        let _lock = self.lock(timeout)?;
         let mut registry = ProjectRegistry::load(&self.registry)?;
         if from.exists() {
-            return refused("it is still there");
+            return refused("the folder still exists");
         }
         let Some(id) = self.known(&registry, &from).map(|(id, _)| id) else {
-            return refused("it has no id");
+            return refused("it has no project id");
         };
         let mut notes = Vec::new();
         if let Some((own, _)) = self.known(&registry, &to) {
             if !self.bases.release(&own)? {
-                return refused("there are sessions or checkpoints of its new place already");
+                return refused("its new location already has sessions or checkpoints");
             }
             // Should this be the last step that is done, the markers alone must tell.
             registry.remove(&to);
@@ -165,8 +165,8 @@ impl Projects {
         Ok(registry.projects().map(|(path, id)| (path.to_path_buf(), id.clone())).collect())
     }
 
-    fn lock(&self, patience: Patience) -> Result<SharedLock, WorkspaceError> {
-        SharedLock::beside(&self.registry, "finding the id of a project", patience)
+    fn lock(&self, timeout: LockTimeout) -> Result<SharedLock, WorkspaceError> {
+        SharedLock::beside(&self.registry, "looking up a project id", timeout)
     }
 
     /// The id of a project about which nothing is to be done.
@@ -199,8 +199,12 @@ impl Projects {
         (owners.contains(&markers::Owner::Unmarked) && may_be_owned(owners)).then_some(id)
     }
 
-    fn identify_locked(&self, project: &Path, patience: Patience) -> Result<ProjectIdentity, WorkspaceError> {
-        let _lock = self.lock(patience)?;
+    fn identify_locked(
+        &self,
+        project: &Path,
+        timeout: LockTimeout,
+    ) -> Result<ProjectIdentity, WorkspaceError> {
+        let _lock = self.lock(timeout)?;
         let mut registry = ProjectRegistry::load(&self.registry)?;
         let mut notes = Vec::new();
         let (id, found) = match self.known(&registry, project) {

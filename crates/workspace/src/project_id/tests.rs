@@ -38,7 +38,7 @@ impl Fixture {
 
     #[track_caller]
     fn identify(&self, project: &str) -> ProjectIdentity {
-        self.projects.identify(&self.at(project), Patience::default()).expect("identified")
+        self.projects.identify(&self.at(project), LockTimeout::default()).expect("identified")
     }
 
     #[track_caller]
@@ -167,21 +167,23 @@ fn folders_of_others_are_left_alone() {
 fn a_registry_that_cannot_be_read_is_an_error() {
     let fixture = Fixture::new();
     fixture.make("home/projects.json");
-    let error = fixture.projects.identify(&fixture.at("a/app"), Patience::None).expect_err("unreadable");
+    let error =
+        fixture.projects.identify(&fixture.at("a/app"), LockTimeout::Immediate).expect_err("unreadable");
     assert!(matches!(error, WorkspaceError::Failed { act: "read", .. }), "{error:?}");
 }
 
 #[test]
 fn paths_are_absolute() {
-    let error = Fixture::new().projects.identify(Path::new("app"), Patience::None).expect_err("relative");
+    let error =
+        Fixture::new().projects.identify(Path::new("app"), LockTimeout::Immediate).expect_err("relative");
     assert!(matches!(error, WorkspaceError::NotAbsolute { .. }), "{error:?}");
 }
 
 #[test]
 fn a_lock_that_is_held_is_told() {
     let fixture = Fixture::new();
-    let _held = Lock::beside(&fixture.at("home/projects.json"), "", Patience::None).expect("locked");
-    let error = fixture.projects.identify(&fixture.at("a/app"), Patience::None).expect_err("held");
+    let _held = Lock::beside(&fixture.at("home/projects.json"), "", LockTimeout::Immediate).expect("locked");
+    let error = fixture.projects.identify(&fixture.at("a/app"), LockTimeout::Immediate).expect_err("held");
     assert!(matches!(error, WorkspaceError::Locked { .. }), "{error:?}");
 }
 
@@ -202,7 +204,7 @@ fn a_path_that_is_not_unicode_has_an_id_by_its_markers() {
     use std::os::unix::ffi::OsStrExt;
     let fixture = Fixture::new();
     let odd = |byte: u8| fixture.at("a").join(std::ffi::OsStr::from_bytes(&[b'x', byte]));
-    let identify = |path: &Path| fixture.projects.identify(path, Patience::default()).expect("identified");
+    let identify = |path: &Path| fixture.projects.identify(path, LockTimeout::default()).expect("identified");
     let (first, second) = (identify(&odd(0xfe)), identify(&odd(0xff)));
     assert_eq!((first.id.as_str(), second.id.as_str()), ("x", "x-1"));
     assert_eq!((identify(&odd(0xfe)).id, identify(&odd(0xff)).id), (first.id, second.id));
@@ -263,8 +265,9 @@ fn a_moved_project_can_take_its_id_along() {
     fixture.make("a/app");
     fixture.check("a/app", "app", IdOrigin::New);
     fixture.write("home/tmp/app/chats/session-1.jsonl", "{}");
-    let adopt = || fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), Patience::None);
-    assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "it is still there", .. })));
+    let adopt =
+        || fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), LockTimeout::Immediate);
+    assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "the folder still exists", .. })));
 
     fixture.make("b");
     fs::rename(fixture.at("a/app"), fixture.at("b/app")).expect("moved");
@@ -276,7 +279,7 @@ fn a_moved_project_can_take_its_id_along() {
     assert_eq!(adopt().expect("adopted").id.as_str(), "app");
     fixture.check("b/app", "app", IdOrigin::Registered);
     assert!(!fixture.at("home/tmp/app-1").exists());
-    assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "it has no id", .. })));
+    assert!(matches!(adopt(), Err(WorkspaceError::NotMoved { reason: "it has no project id", .. })));
     // A new project in the old place begins anew.
     fixture.check("a/app", "app-1", IdOrigin::New);
 }
@@ -324,7 +327,8 @@ fn a_move_that_fails_leaves_the_id_where_it_was() {
     let marker = fixture.at("home/history/app/.project_root");
     fs::remove_file(&marker).expect("removed");
     fs::create_dir(&marker).expect("made");
-    let moved = fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), Patience::None);
+    let moved =
+        fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), LockTimeout::Immediate);
     moved.expect_err("a marker that cannot be removed");
     // The registry must not contradict the markers at any step.
     assert_eq!(fixture.projects.list().expect("readable").len(), 1);
@@ -350,7 +354,8 @@ fn a_move_does_not_hide_what_is_at_the_new_place() {
     fixture.check("a/app", "app", IdOrigin::New);
     fixture.check("b/app", "app-1", IdOrigin::New);
     fixture.write("home/tmp/app-1/chats/session-1.jsonl", "{}");
-    let result = fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), Patience::None);
+    let result =
+        fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), LockTimeout::Immediate);
     assert!(matches!(result, Err(WorkspaceError::NotMoved { .. })));
     fixture.check("b/app", "app-1", IdOrigin::Registered);
     fixture.check("a/app", "app", IdOrigin::Registered);

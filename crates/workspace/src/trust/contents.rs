@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::home::canonical_workspace;
-use crate::{Lock, Patience, WorkspaceError, write_private_atomically};
+use crate::{Lock, LockTimeout, WorkspaceError, write_private_atomically};
 
 /// The contents of a folder: by kind, then by name.
 pub type Contents = BTreeMap<String, BTreeMap<String, Fingerprint>>;
@@ -120,10 +120,10 @@ impl TrustedContents {
         &self,
         folder: &Path,
         contents: &Contents,
-        patience: Patience,
+        timeout: LockTimeout,
     ) -> Result<(), WorkspaceError> {
         let key = key(folder)?;
-        self.edit(patience, |folders| {
+        self.edit(timeout, |folders| {
             let entry = folders.entry(key).or_insert_with(|| json!({}));
             if !entry.is_object() {
                 *entry = json!({});
@@ -142,20 +142,20 @@ impl TrustedContents {
     ///
     /// # Errors
     /// As [`TrustedContents::remember`].
-    pub fn forget(&self, folder: &Path, patience: Patience) -> Result<(), WorkspaceError> {
+    pub fn forget(&self, folder: &Path, timeout: LockTimeout) -> Result<(), WorkspaceError> {
         let key = key(folder)?;
         if !self.load()?.contains_key(&key) {
             return Ok(());
         }
-        self.edit(patience, |folders| drop(folders.remove(&key)))
+        self.edit(timeout, |folders| drop(folders.remove(&key)))
     }
 
     fn edit(
         &self,
-        patience: Patience,
+        timeout: LockTimeout,
         change: impl FnOnce(&mut Map<String, Value>),
     ) -> Result<(), WorkspaceError> {
-        let _lock = Lock::beside(&self.path, "noting what a trusted folder holds", patience)?;
+        let _lock = Lock::beside(&self.path, "recording the contents of a trusted folder", timeout)?;
         let mut folders = self.load()?;
         change(&mut folders);
         let text = serde_json::to_string_pretty(&json!({"v": 1, "folders": folders})).unwrap_or_default();
@@ -173,12 +173,12 @@ impl TrustedContents {
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| self.invalid(error.to_string()))?;
         match value.get("folders") {
             Some(Value::Object(folders)) => Ok(folders.clone()),
-            _ => Err(self.invalid("it has no folders".into())),
+            _ => Err(self.invalid("\"folders\" is missing".into())),
         }
     }
 
     fn parse(&self, value: &Value) -> Result<Contents, WorkspaceError> {
-        let wrong = || self.invalid("a folder is described in an unknown way".into());
+        let wrong = || self.invalid("unknown folder entry".into());
         let kinds = value.as_object().ok_or_else(wrong)?.iter().map(|(kind, items)| {
             let items = items.as_object().ok_or_else(wrong)?.iter().map(|(name, one)| {
                 let text = |key: &str| one[key].as_str().map(str::to_owned).ok_or_else(wrong);
@@ -246,16 +246,16 @@ mod tests {
         let record = TrustedContents::at(&root.path().join("home/longhaul/trusted_contents.json"));
         let (one, other) = (root.path().join("one"), root.path().join("other"));
         assert_eq!(record.of(&one).expect("read"), None);
-        record.forget(&one, Patience::None).expect("nothing to do");
+        record.forget(&one, LockTimeout::Immediate).expect("nothing to do");
         assert!(!root.path().join("home").exists());
         let (hooks, skills) =
             (contents(&[("hooks", &[("a", "make")])]), contents(&[("skills", &[("s", "x")])]));
-        record.remember(&one, &hooks, Patience::None).expect("noted");
-        record.remember(&other, &hooks, Patience::None).expect("noted");
-        record.remember(&one, &skills, Patience::None).expect("noted");
+        record.remember(&one, &hooks, LockTimeout::Immediate).expect("noted");
+        record.remember(&other, &hooks, LockTimeout::Immediate).expect("noted");
+        record.remember(&one, &skills, LockTimeout::Immediate).expect("noted");
         let both = hooks.clone().into_iter().chain(skills).collect();
         assert_eq!(record.of(&one).expect("read"), Some(both));
-        record.forget(&one, Patience::None).expect("forgotten");
+        record.forget(&one, LockTimeout::Immediate).expect("forgotten");
         assert_eq!(record.of(&one).expect("read"), None);
         assert_eq!(record.of(&other).expect("read"), Some(hooks));
     }
@@ -268,7 +268,7 @@ mod tests {
             fs::write(&file, text).expect("written");
             let record = TrustedContents::at(&file);
             assert!(matches!(record.of(root.path()), Err(WorkspaceError::Invalid { .. })), "{text}");
-            assert!(record.remember(root.path(), &Contents::new(), Patience::None).is_err());
+            assert!(record.remember(root.path(), &Contents::new(), LockTimeout::Immediate).is_err());
             assert_eq!(fs::read_to_string(&file).expect("read"), text);
         }
     }
@@ -286,7 +286,7 @@ mod tests {
             let noted: Contents = kinds.into_iter().map(|(kind, items)| {
                 (kind, items.into_iter().map(|(name, (bytes, shown))| (name, Fingerprint::of(&bytes, shown))).collect())
             }).collect();
-            record.remember(root.path(), &noted, Patience::None).expect("noted");
+            record.remember(root.path(), &noted, LockTimeout::Immediate).expect("noted");
             let read = record.of(root.path()).expect("read").expect("there");
             prop_assert!(changes_between(&noted, &read).is_empty());
             prop_assert_eq!(read, noted);

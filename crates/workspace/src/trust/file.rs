@@ -12,7 +12,7 @@ use crate::home::canonical_workspace;
 use crate::jsonc::{JsoncDocument, JsoncError, JsoncNode, NewKey};
 use crate::paths::is_same_folder;
 use crate::shared_lock::SharedLock;
-use crate::{Patience, WorkspaceError, write_private_atomically};
+use crate::{LockTimeout, WorkspaceError, write_private_atomically};
 
 /// The rules of trust in a file: an object of paths and levels, in which comments and trailing commas may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl TrustedFolders {
     ///
     /// # Errors
     /// As [`TrustedFolders::decide`], for a file with mistakes is not touched; or what prevents locking or writing.
-    pub fn set(&self, folder: &Path, level: TrustLevel, patience: Patience) -> Result<(), WorkspaceError> {
+    pub fn set(&self, folder: &Path, level: TrustLevel, timeout: LockTimeout) -> Result<(), WorkspaceError> {
         let folder = canonical_workspace(folder)?;
         let key = folder.to_str().ok_or_else(|| WorkspaceError::NotUnicode { path: folder.clone() })?;
         let change = |document: JsoncDocument, names: &[String]| {
@@ -57,26 +57,26 @@ impl TrustedFolders {
             let document = without_all(document, other_names)?;
             document.set(&[key], &level.as_str().into(), NewKey::Last)
         };
-        self.edit(&folder, patience, change).map(drop)
+        self.edit(&folder, timeout, change).map(drop)
     }
 
     /// Takes away every rule that names this folder; whether there was any is the answer.
     ///
     /// # Errors
     /// As [`TrustedFolders::set`].
-    pub fn remove(&self, folder: &Path, patience: Patience) -> Result<bool, WorkspaceError> {
+    pub fn remove(&self, folder: &Path, timeout: LockTimeout) -> Result<bool, WorkspaceError> {
         let folder = canonical_workspace(folder)?;
-        self.edit(&folder, patience, |document, names| without_all(document, names))
+        self.edit(&folder, timeout, |document, names| without_all(document, names))
     }
 
     /// Changes the file under its lock; whether it did is the answer. `change` gets the keys that name `folder`.
     fn edit(
         &self,
         folder: &Path,
-        patience: Patience,
+        timeout: LockTimeout,
         change: impl FnOnce(JsoncDocument, &[String]) -> Result<JsoncDocument, JsoncError>,
     ) -> Result<bool, WorkspaceError> {
-        let _lock = SharedLock::beside(&self.path, "changing trusted folders", patience)?;
+        let _lock = SharedLock::beside(&self.path, "changing trusted folders", timeout)?;
         let (document, _) = self.load()?;
         let keys = entries(&document).iter().map(|(key, _)| key);
         let names: Vec<_> = keys
@@ -98,10 +98,11 @@ impl TrustedFolders {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(WorkspaceError::reading(&self.path, error)),
         };
-        let text = String::from_utf8(bytes).map_err(|_| self.invalid(vec!["it is not UTF-8".into()]))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| self.invalid(vec!["the file is not UTF-8".into()]))?;
         let document = JsoncDocument::parse(text).map_err(|error| self.invalid(vec![error.to_string()]))?;
         if document.root().is_some_and(|root| !root.is_object()) {
-            return Err(self.invalid(vec!["it is no object".into()]));
+            return Err(self.invalid(vec!["not a JSON object".into()]));
         }
         let mut problems = Vec::new();
         let mut rules = Vec::new();
@@ -133,7 +134,7 @@ fn without_all<'a>(
 fn parse_level(value: &Value) -> Result<TrustLevel, String> {
     value.as_str().and_then(TrustLevel::parse).ok_or_else(|| {
         let known = TrustLevel::ALL.map(TrustLevel::as_str).join(", ");
-        format!("is {value}, which is none of {known}")
+        format!("is {value}; expected one of {known}")
     })
 }
 
@@ -159,11 +160,11 @@ mod tests {
         }
 
         fn set(&self, folder: &str, level: TrustLevel) -> Result<(), WorkspaceError> {
-            self.folders.set(Path::new(folder), level, Patience::default())
+            self.folders.set(Path::new(folder), level, LockTimeout::default())
         }
 
         fn remove(&self, folder: &str) -> Result<bool, WorkspaceError> {
-            self.folders.remove(Path::new(folder), Patience::default())
+            self.folders.remove(Path::new(folder), LockTimeout::default())
         }
 
         fn bytes(&self) -> Vec<u8> {
@@ -182,10 +183,10 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let folders = TrustedFolders::at(&root.path().join("home/trustedFolders.json"));
         assert_eq!(folders.rules().expect("none"), []);
-        assert!(!folders.remove(Path::new("/no/a"), Patience::None).expect("nothing to do"));
-        folders.set(Path::new("/no/a/"), TrustFolder, Patience::None).expect("set");
-        folders.set(Path::new("/no/b"), DoNotTrust, Patience::None).expect("set");
-        folders.set(Path::new("/no/./a"), TrustParent, Patience::None).expect("set");
+        assert!(!folders.remove(Path::new("/no/a"), LockTimeout::Immediate).expect("nothing to do"));
+        folders.set(Path::new("/no/a/"), TrustFolder, LockTimeout::Immediate).expect("set");
+        folders.set(Path::new("/no/b"), DoNotTrust, LockTimeout::Immediate).expect("set");
+        folders.set(Path::new("/no/./a"), TrustParent, LockTimeout::Immediate).expect("set");
         let text = fs::read_to_string(&folders.path).expect("readable");
         assert_eq!(text, "{\n  \"/no/a\": \"TRUST_PARENT\",\n  \"/no/b\": \"DO_NOT_TRUST\"\n}\n");
         let mode = fs::metadata(&folders.path).expect("there").permissions().mode();
@@ -193,7 +194,7 @@ mod tests {
         let rule = TrustRule { path: "/no/b".into(), level: DoNotTrust };
         let answer = folders.decide(&TrustQuery::about(Path::new("/no/b/c"))).expect("answered");
         assert_eq!(answer, Trust::Untrusted(Decider::Rule(rule)));
-        assert!(folders.remove(Path::new("/no/b"), Patience::None).expect("removed"));
+        assert!(folders.remove(Path::new("/no/b"), LockTimeout::Immediate).expect("removed"));
         assert_eq!(folders.rules().expect("one").len(), 1);
     }
 
@@ -237,11 +238,11 @@ mod tests {
 
     #[test]
     fn a_file_with_mistakes_is_told_and_left_alone() {
-        check_invalid("[]", "it is no object");
+        check_invalid("[]", "not a JSON object");
         check_invalid("{\"/a\": \"TRUST_FOLDER\"", "EOF");
-        check_invalid("{\"/a\": true, \"/b\": \"TRUST\"}", "\"/a\" is true, which is none of TRUST_FOLDER");
+        check_invalid("{\"/a\": true, \"/b\": \"TRUST\"}", "\"/a\" is true; expected one of TRUST_FOLDER");
         check_invalid("{\"/a\": true, \"/b\": \"TRUST\"}", "\"/b\" is \"TRUST\"");
-        check_invalid("{} /*", "a comment never ends");
+        check_invalid("{} /*", "unclosed comment");
     }
 
     #[test]

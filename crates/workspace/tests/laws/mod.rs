@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use longhaul_workspace::{
-    Environment, Home, IdOrigin, Note, Patience, Projects, TrustLevel, TrustQuery, TrustRule, TrustedFolders,
-    WorkspaceError, canonical_workspace,
+    Environment, Home, IdOrigin, LockTimeout, Note, Projects, TrustLevel, TrustQuery, TrustRule,
+    TrustedFolders, WorkspaceError, canonical_workspace,
 };
 use serde_json::Value;
 
@@ -17,13 +17,13 @@ pub(crate) fn check_trust(bytes: &[u8]) {
     fs::write(&file, bytes).expect("written");
     let folders = TrustedFolders::at(&file);
     let (folder, inside) = (Path::new("/no/k"), Path::new("/no/k/x"));
-    let set = |level| folders.set(folder, level, Patience::default());
+    let set = |level| folders.set(folder, level, LockTimeout::default());
     let rules = match folders.rules() {
         Ok(rules) => rules,
         Err(_) => {
             assert!(folders.decide(&TrustQuery::about(inside)).is_err());
             for change in
-                [set(TrustLevel::TrustFolder), folders.remove(folder, Patience::default()).map(drop)]
+                [set(TrustLevel::TrustFolder), folders.remove(folder, LockTimeout::default()).map(drop)]
             {
                 assert!(matches!(change, Err(WorkspaceError::Invalid { .. })), "{change:?}");
             }
@@ -46,7 +46,7 @@ pub(crate) fn check_trust(bytes: &[u8]) {
             assert_eq!(decided.is_trusted(), level == TrustLevel::TrustFolder, "{decided:?}");
         }
     }
-    assert!(folders.remove(folder, Patience::default()).expect("it can be changed"));
+    assert!(folders.remove(folder, LockTimeout::default()).expect("it can be changed"));
     assert_eq!(folders.rules().expect("still valid").iter().collect::<Vec<_>>(), others);
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn check_registry(bytes: &[u8]) {
     let is_sound = projects.look_up(&one).expect("looked up").is_registry_sound;
     assert_eq!(fs::read(home.projects()).expect("there"), bytes);
 
-    let identity = projects.identify(&one, Patience::default()).expect("an id");
+    let identity = projects.identify(&one, LockTimeout::default()).expect("an id");
     let aside = identity.notes.iter().find_map(|note| match note {
         Note::RegistryKeptAside(path) => Some(path),
         _ => None,
@@ -73,9 +73,9 @@ pub(crate) fn check_registry(bytes: &[u8]) {
         assert_eq!(fs::read(aside).expect("kept"), bytes);
     }
     assert!(home.project(&identity.id).root().starts_with(home.tmp()));
-    let again = projects.identify(&one, Patience::default()).expect("an id");
+    let again = projects.identify(&one, LockTimeout::default()).expect("an id");
     assert_eq!((&again.id, again.found), (&identity.id, IdOrigin::Registered));
-    assert_ne!(projects.identify(&other, Patience::default()).expect("an id").id, identity.id);
+    assert_ne!(projects.identify(&other, LockTimeout::default()).expect("an id").id, identity.id);
     let written = fs::read(home.projects()).expect("there");
     let written: Value = serde_json::from_slice(&written).expect("JSON");
     assert_eq!(written["projects"][identity.project.to_str().expect("text")], identity.id.as_str());

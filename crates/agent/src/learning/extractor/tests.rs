@@ -15,7 +15,7 @@ use longhaul_skills::{
     DeedEnding, DeedPurpose, DigestStep, Indexed, MemoryKind, PastSession, SessionDeed, SkillFolder,
     SkillPlaces, SkillSettings, SkillTier, load_skills, mine,
 };
-use longhaul_workspace::{Environment, Home, Patience, ProjectHome, Projects};
+use longhaul_workspace::{Environment, Home, LockTimeout, ProjectHome, Projects};
 use serde_json::{Value, json};
 
 use super::*;
@@ -37,7 +37,7 @@ impl Trial {
         let environment =
             Environment { longhaul_home: Some(root.path().join("home")), ..Environment::default() };
         let home = Home::resolve(&environment).unwrap();
-        let id = Projects::of(&home).identify(root.path(), Patience::default()).unwrap().id;
+        let id = Projects::of(&home).identify(root.path(), LockTimeout::default()).unwrap().id;
         let project = home.project(&id);
         Self { root, project, sessions: BTreeMap::new(), digests: Vec::new() }
     }

@@ -7,7 +7,7 @@ use longhaul_conversation::ToolDeclaration;
 use longhaul_memory::SAVE_TOOL;
 use longhaul_redact::has_secret;
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome};
-use longhaul_workspace::{Lock, Patience, WorkspaceError};
+use longhaul_workspace::{Lock, LockTimeout, WorkspaceError};
 use serde_json::Value;
 
 /// The files that were changed. Clones share one list.
@@ -94,7 +94,7 @@ impl GuardedTool {
 
 fn lock(files: [Option<PathBuf>; 2]) -> Result<Vec<Lock>, WorkspaceError> {
     let files = files.into_iter().flatten();
-    files.map(|file| Lock::beside(&file, "updating memory", Patience::default())).collect()
+    files.map(|file| Lock::beside(&file, "updating memory", LockTimeout::default())).collect()
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -379,7 +379,7 @@ fn a_model_that_fails_ends_the_sub_agent_and_not_the_turn() {
     assert_eq!(trial.run("Go.", &model), TurnEnd::Finished(FinishReason::Stop));
     assert_eq!(
         results(&trial)[0].2,
-        "The sub-agent scout ended without a result: the provider refused the request: no."
+        "The sub-agent scout ended without a result: the provider rejected the request: no."
     );
 }
 

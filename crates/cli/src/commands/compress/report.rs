@@ -55,7 +55,10 @@ fn sizes(page: &mut Page, compression: &Compression) {
         status if status.is_failure() => page.screen.error(words),
         _ => page.screen.strong(words),
     };
-    let lines = wrapped(&outcome.reason, page.screen.width.saturating_sub(2));
+    // The reason of a change says what was done, which a dry run did not do.
+    let is_trial = compression.is_dry_run && outcome.status.is_change();
+    let reason = if is_trial { &outcome.plan.reason } else { &outcome.reason };
+    let lines = wrapped(reason, page.screen.width.saturating_sub(2));
     page.line(&format!("{status}:"));
     lines.iter().for_each(|line| page.line(&format!("  {line}")));
     let width = page.screen.width.saturating_sub(30).min(50);

@@ -8,7 +8,7 @@ use longhaul_app::environment;
 use longhaul_app::failure::hinted;
 use longhaul_app::settings::Settings;
 use longhaul_app::trust::{self, TrustPreview, TrustReview};
-use longhaul_workspace::{Patience, TrustLevel, TrustedContents};
+use longhaul_workspace::{LockTimeout, TrustLevel, TrustedContents};
 use serde_json::json;
 
 use super::rules_and_folder;
@@ -65,10 +65,10 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     let is_confirmed = is_harmless || confirm("Trust it?", options.yes)?;
     let is_set = is_confirmed && !options.dry_run;
     if is_set {
-        rules.set(&folder, level, Patience::default())?;
+        rules.set(&folder, level, LockTimeout::default())?;
         match level {
             TrustLevel::DoNotTrust => {
-                TrustedContents::at(&home.trusted_contents()).forget(&folder, Patience::default())?;
+                TrustedContents::at(&home.trusted_contents()).forget(&folder, LockTimeout::default())?;
             }
             TrustLevel::TrustFolder | TrustLevel::TrustParent => trust::confirm(&home, &folder, &memory)?,
         }

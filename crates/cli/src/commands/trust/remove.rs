@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use longhaul_workspace::{Patience, TrustedContents};
+use longhaul_workspace::{LockTimeout, TrustedContents};
 use serde_json::json;
 
 use super::rules_and_folder;
@@ -20,8 +20,8 @@ pub(crate) struct RemoveOptions {
 
 pub(super) fn run(options: &RemoveOptions) -> anyhow::Result<()> {
     let (home, rules, folder) = rules_and_folder(options.folder.as_ref())?;
-    let is_removed = rules.remove(&folder, Patience::default())?;
-    TrustedContents::at(&home.trusted_contents()).forget(&folder, Patience::default())?;
+    let is_removed = rules.remove(&folder, LockTimeout::default())?;
+    TrustedContents::at(&home.trusted_contents()).forget(&folder, LockTimeout::default())?;
     if options.json {
         return print_json(&json!({"schema": 1, "folder": path_json(&folder), "removed": is_removed}));
     }

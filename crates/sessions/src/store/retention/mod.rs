@@ -1,4 +1,4 @@
-//! Which sessions are kept, and for how long.
+//! Retention: the sessions to keep, and for how long.
 
 mod plan;
 mod run;

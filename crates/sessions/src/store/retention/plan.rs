@@ -13,27 +13,27 @@ use crate::store::names::{may_be_of, sanitise_name};
 /// For so long a session without any message is spared: another program may just have begun it.
 const JUST_BEGUN: Duration = Duration::from_secs(600);
 
-/// What is to be deleted, and why.
+/// The planned deletions with their reasons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RetentionPlan {
-    /// How many sessions and flawed files were looked at.
+    /// The number of sessions and flawed files scanned.
     pub sessions: usize,
-    /// How many tool outputs were looked at.
+    /// The number of tool outputs scanned.
     pub tool_outputs: usize,
-    /// What goes.
+    /// The items to delete.
     pub doomed: Vec<Doomed>,
 }
 
 /// Something that goes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doomed {
-    /// What it is.
+    /// The item.
     pub item: DoomedItem,
-    /// Why it goes.
+    /// The reason.
     pub reason: RetentionReason,
 }
 
-/// What can go.
+/// An item that can be deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DoomedItem {
     /// A session with all its files and what belongs to it.
@@ -54,7 +54,7 @@ pub enum DoomedItem {
     ToolOutput(ToolOutput),
 }
 
-/// Why something goes.
+/// A reason for deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetentionReason {
     /// It is older than allowed.
@@ -70,9 +70,9 @@ pub enum RetentionReason {
 pub struct ToolOutput {
     /// Its name in the folder of tool outputs.
     pub name: String,
-    /// Where it is.
+    /// Its location.
     pub path: PathBuf,
-    /// Whether it is the folder of a session.
+    /// True if it is the folder of a session.
     pub is_folder: bool,
     /// When it was last written.
     pub modified: Timestamp,

@@ -13,18 +13,18 @@ use crate::store::metadata::{SessionMetadata, SessionRole, load_metadata};
 use crate::store::names::is_sanitised;
 use crate::store::{Store, StoreError};
 
-/// What became of a plan.
+/// The result of a plan.
 #[derive(Debug, Default)]
 pub struct Pruned {
     /// Of sessions and flawed files.
     pub sessions: Counts,
     /// Of tool outputs.
     pub tool_outputs: Counts,
-    /// What could not be deleted, and why.
+    /// Failed deletions with their errors.
     pub problems: Vec<StoreError>,
 }
 
-/// How many things were looked at, and what became of them.
+/// The number of items by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All that were looked at.
@@ -37,7 +37,7 @@ pub struct Counts {
     pub failed: usize,
 }
 
-/// What became of one thing.
+/// The outcome of one item.
 enum Fate {
     Deleted,
     Skipped,
@@ -62,7 +62,7 @@ impl Store {
     /// The saved outputs of tools: single files, and the folders of sessions whose names are sanitised.
     ///
     /// # Errors
-    /// What prevents the folder from being listed.
+    /// The error that prevents the folder from being listed.
     pub fn tool_outputs(&self) -> Result<Vec<ToolOutput>, StoreError> {
         let failed = |cause| StoreError::Failed { act: "list", path: self.tool_outputs.clone(), cause };
         if !is_real_folder(&self.tool_outputs)? {
@@ -136,7 +136,7 @@ impl Store {
             && path.file_name().is_some_and(|name| name == output.name.as_str())
             && (!output.is_folder || is_sanitised(&output.name));
         if !is_plain {
-            return Err(StoreError::Misplaced { path, reason: "it is not in the folder of tool outputs" });
+            return Err(StoreError::Misplaced { path, reason: "not in the tool output folder" });
         }
         let is_changed = path.symlink_metadata().is_ok_and(|metadata| modified(&metadata) > output.modified);
         if is_changed {
@@ -148,7 +148,7 @@ impl Store {
     }
 }
 
-/// Whether a file still deserves what was planned for it. A listing may come from the index, and time has passed: the
+/// True if a file still deserves what was planned for it. A listing may come from the index, and time has passed: the
 /// file itself has the last word.
 fn is_as_planned(item: &DoomedItem, found: Option<&SessionMetadata>, path: &Path) -> bool {
     match (item, found) {

@@ -7,15 +7,15 @@ const DEFAULT_MIN_RETENTION: &str = "1d";
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
-/// What users write under `general.sessionRetention`. Keys that they leave out have the values of
+/// The configuration under `general.sessionRetention`. Missing keys have the values of
 /// [`RetentionConfig::default`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetentionConfig {
-    /// Whether old sessions are deleted.
+    /// True if old sessions are deleted.
     pub enabled: bool,
     /// The age from which a session is deleted, such as `30d`.
     pub max_age: Option<String>,
-    /// How many sessions are kept.
+    /// The number of sessions to keep.
     pub max_count: Option<i64>,
     /// The shortest age that may be given as the limit, such as `1d`.
     pub min_retention: Option<String>,
@@ -32,14 +32,14 @@ impl Default for RetentionConfig {
     }
 }
 
-/// Whether sessions are deleted, and which.
+/// The sessions to delete, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Retention {
     /// The user wants none deleted.
     Off,
     /// None is deleted, for the settings make no sense.
     Disabled {
-        /// What is wrong, for the user.
+        /// The warning for the user.
         warning: String,
     },
     /// Those beyond the limits are deleted.
@@ -51,19 +51,21 @@ pub enum Retention {
 pub struct RetentionLimits {
     /// The age from which a session is deleted.
     pub max_age: Option<Duration>,
-    /// How many sessions are kept.
+    /// The number of sessions to keep.
     pub max_count: Option<usize>,
 }
 
 impl RetentionConfig {
-    /// What these settings mean. Where they are wrong, nothing is deleted.
+    /// The effective settings. Where they are invalid, nothing is deleted.
     pub fn check(&self) -> Retention {
         if !self.enabled {
             return Retention::Off;
         }
         match self.limits() {
             Ok(limits) => Retention::On(limits),
-            Err(reason) => Retention::Disabled { warning: format!("no old sessions are deleted: {reason}") },
+            Err(reason) => {
+                Retention::Disabled { warning: format!("session retention is disabled: {reason}") }
+            }
         }
     }
 
@@ -75,7 +77,7 @@ impl RetentionConfig {
             None => None,
             Some(count) => match usize::try_from(count) {
                 Ok(count @ 1..) => Some(count),
-                _ => return Err(format!("maxCount is {count}, but at least 1 is needed")),
+                _ => return Err(format!("maxCount is {count}, but must be at least 1")),
             },
         };
         match max_age {
@@ -83,14 +85,15 @@ impl RetentionConfig {
                 "maxAge ({}) is shorter than minRetention ({min_retention})",
                 self.max_age.as_deref().unwrap_or_default()
             )),
-            None if max_count.is_none() => Err("neither maxAge nor maxCount is given".to_owned()),
+            None if max_count.is_none() => Err("neither maxAge nor maxCount is set".to_owned()),
             _ => Ok(RetentionLimits { max_age, max_count }),
         }
     }
 }
 
 fn period(key: &str, text: &str) -> Result<Duration, String> {
-    let fault = || format!("{key} is {text:?}, but a number with h, d, w or m is needed, such as \"30d\"");
+    let fault =
+        || format!("{key} is {text:?}, but must be a number followed by h, d, w or m, such as \"30d\"");
     parse_period(text).ok_or_else(fault)
 }
 

@@ -96,7 +96,7 @@ fn what_was_changed_since_is_not_taken_back() {
     desk.apply().unwrap();
     desk.put("skills/tides/scripts/run.sh", "mine\n");
     let error = desk.inbox.undo().unwrap_err().to_string();
-    assert!(error.contains("run.sh was changed since"), "{error}");
+    assert!(error.contains("run.sh has changed since"), "{error}");
     assert_eq!(
         desk.held()[0],
         Some(TIDES.replace("Read it", "Read it aloud")),
@@ -127,17 +127,20 @@ fn check_refused(patch: &str, reason: &str) {
 
 #[test]
 fn what_cannot_be_applied_goes_on_waiting() {
-    check_refused(&change().replace("-2. Read it.", "-2. Sing it."), "does not fit what");
-    check_refused(&change().replace("skills/tides", "other/tides"), "it may not write to");
-    check_refused(&change().replace("skills/tides/scripts/run.sh", "skills/SKILL.md"), "it may not write to");
+    check_refused(&change().replace("-2. Read it.", "-2. Sing it."), "does not match the current contents");
+    check_refused(&change().replace("skills/tides", "other/tides"), "it must not write to");
+    check_refused(
+        &change().replace("skills/tides/scripts/run.sh", "skills/SKILL.md"),
+        "it must not write to",
+    );
     check_refused(
         &change().replace("skills/tides/references/ports.md", "skills/loose/x.md"),
-        "it may not write to",
+        "it must not write to",
     );
-    check_refused(&change().replace("skills/tides", "work/winds"), "a workspace that is not trusted");
+    check_refused(&change().replace("skills/tides", "work/winds"), "an untrusted workspace");
     let renamed = "--- ROOT/skills/tides/SKILL.md\n+++ ROOT/skills/tides/SKILL.md\n@@ -2 +2 @@\n-name: tides\n+name: waves\n";
-    check_refused(renamed, "would get another name, waves");
-    check_refused(&renamed.replace("+name: waves", "+nothing"), "would be no skill any more");
+    check_refused(renamed, "would be renamed to waves");
+    check_refused(&renamed.replace("+name: waves", "+nothing"), "would no longer be a valid skill");
     check_refused("nothing", "it names no file");
 }
 
@@ -212,7 +215,7 @@ fn cut_off_and_changed_by_somebody_else_the_others_are_as_they_were() {
         desk.cut_off(None);
         desk.put("skills/tides/scripts/run.sh", "mine\n");
         let error = desk.apply().unwrap_err().to_string();
-        assert!(error.contains("does not fit what"), "{error}");
+        assert!(error.contains("does not match the current contents"), "{error}");
         assert_eq!(desk.held(), [Some(TIDES.to_string()), Some("mine\n".to_string()), None], "step {step}");
         assert_eq!(desk.updates(), ["tides"]);
     }

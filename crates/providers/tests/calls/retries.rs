@@ -68,7 +68,7 @@ async fn an_answer_that_stays_empty_is_asked_for_once_more_only() {
         for empty in [Reply::events::<String>([]), Reply::events([": keep-alive\n\n"]), texts(format, &[])] {
             let server = FakeProvider::in_memory(vec![empty; 6]);
             let (_, error) = ask(&model_in_memory(&server, format), question(format)).await;
-            let empty = ModelError::Interrupted { reason: "it was empty".into() };
+            let empty = ModelError::Interrupted { reason: "empty response".into() };
             assert_eq!((error, server.requests().len()), (Some(empty), 2), "{format:?}");
         }
     }
@@ -84,7 +84,7 @@ async fn an_empty_answer_with_a_reason_is_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_ends() {
+async fn retries_end() {
     let busy = || openai::error(503, "server_error", "", "overloaded");
     let server = FakeProvider::in_memory((0..10).map(|_| busy()));
     let (_, error) = ask(&model_in_memory(&server, WireFormat::OpenAi), question(WireFormat::OpenAi)).await;
@@ -114,7 +114,7 @@ async fn a_stalled_stream_times_out() {
         let model = model_with_idle(&server, format, Duration::from_secs(40));
         let start = Instant::now();
         let (answer, error) = ask(&model, question(format)).await;
-        let stalled = ModelError::Interrupted { reason: "nothing arrived for 40 s".into() };
+        let stalled = ModelError::Interrupted { reason: "no data for 40 s".into() };
         assert_eq!(error, Some(stalled));
         assert_eq!(text_of(answer), "first");
         assert_eq!(start.elapsed().as_secs(), 40);
