@@ -180,7 +180,7 @@ fn without_out_and_in_a_dry_run_nothing_is_written() {
     let plan = sandbox.done(&["compress", "long.json", "--window", "20k", "--dry-run", "-o", "out.json"]);
     check_has(&plan, &["Would compact:", "by weight"]);
     assert!(!plan.contains("Compacted"), "{plan}");
-    check_has(&plan, &["Plan", "keep from message", "snapshot of at most", "Dry run: nothing written"]);
+    check_has(&plan, &["Plan", "keep messages from", "snapshot of at most", "Dry run: nothing written"]);
     let json =
         sandbox.json(&["compress", "long.json", "--window", "20k", "--dry-run", "--json", "-o", "out.json"]);
     assert_eq!((&json["report"]["dry_run"], &json["report"]["written"]), (&true.into(), &Value::Null));

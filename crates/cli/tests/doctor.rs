@@ -209,10 +209,10 @@ fn broken_files_are_problems_with_advice() {
         &["settings.json: line 2: model.name must be a string", "→ for example \"name\": \"text\""],
     );
     check_has(&told, &["projects.json is partly unreadable", "→ nothing is lost", "broken registry"]);
-    check_has(&told, &["\"/a\" is \"TRUST\", which is none of TRUST_FOLDER", "→ fix the file"]);
+    check_has(&told, &["\"/a\" is \"TRUST\"; expected one of TRUST_FOLDER", "→ fix the file"]);
     check_has(
         &told,
-        &["session-1.jsonl is unreadable", "session-2.jsonl is empty", "the last line breaks off"],
+        &["session-1.jsonl is unreadable", "session-2.jsonl is empty", "the last line is truncated"],
     );
     check_has(&told, &["3 sessions in 1 project, 0 of them intact", "4 problems; "]);
     check_has(&text(&ward.run(&[], &[]).stderr), &["error: found 4 problems"]);

@@ -274,7 +274,7 @@ fn a_draft_is_accepted_taken_back_edited_and_dismissed() {
     sandbox.done(&["skills", "inbox", "undo", "--json"]);
     sandbox.done(&["skills", "inbox", "dismiss", NAME]);
     check_has(&sandbox.done(&["skills", "extract", "--all"]), &["No new skills found."]);
-    sandbox.check_refused(&["skills", "inbox", "accept", "../x"], 1, &["is pending", "hint: "]);
+    sandbox.check_refused(&["skills", "inbox", "accept", "../x"], 1, &["nothing named", "hint: "]);
     sandbox.check_refused(&["skills", "inbox", "undo"], 1, &["nothing was accepted"]);
 }
 

@@ -199,7 +199,7 @@ fn without_a_screen_it_is_done_by_words() {
     terminal.enter("/skills inbox show release").wait_for("procedure: a → b");
     terminal.enter("/skills inbox accept release").wait_for("release is active");
     terminal.enter("/skills inbox undo").wait_for("release is pending again");
-    terminal.enter("/skills inbox dismiss nobody").wait_for("is pending");
+    terminal.enter("/skills inbox dismiss nobody").wait_for("Nothing named");
     terminal.enter("/skills inbox dismiss release").wait_for("Dismissed release");
     terminal.enter("/skills inbox").wait_for("The inbox is empty.");
 }

@@ -294,7 +294,7 @@ impl Gemini {
                 read(self, placed, out);
             }
             other => {
-                out.warn(format!("messages[{place}]: expected a message, found {}; skipped", other.kind()))
+                out.warn(format!("messages[{place}]: expected a message, found {}; skipped", other.kind()));
             }
         });
     }
