@@ -153,7 +153,7 @@ fn a_sound_home_is_told_with_its_project() {
     // A project without sessions does not count among those with some.
     let ward = ward.with("tmp/other/memory/MEMORY.md", "- tabs");
     check_found(&ward.found("project", &[], 0), &[&format!("ok {id}, stored in "), &format!("tmp/{id}")]);
-    check_found(&ward.found("sessions", &[], 0), &["ok 1 session in 1 project, all readable"]);
+    check_found(&ward.found("sessions", &[], 0), &["ok 1 session file in 1 project, all readable"]);
     check_found(&ward.found("settings", &[], 0), &["home/settings.json is valid"]);
 }
 
@@ -214,7 +214,7 @@ fn broken_files_are_problems_with_advice() {
         &told,
         &["session-1.jsonl is unreadable", "session-2.jsonl is empty", "the last line is truncated"],
     );
-    check_has(&told, &["3 sessions in 1 project, 0 of them intact", "4 problems; "]);
+    check_has(&told, &["3 session files in 1 project, 0 of them intact", "4 problems; "]);
     check_has(&text(&ward.run(&[], &[]).stderr), &["error: found 4 problems"]);
 }
 

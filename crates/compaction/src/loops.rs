@@ -144,9 +144,29 @@ impl Words {
         if is_same {
             starts.push(start);
         }
-        let found = is_same && starts.len() >= CHANTS && self.is_close(&starts[starts.len() - CHANTS..]);
+        let found = is_same && starts.len() >= CHANTS && {
+            let last = &starts[starts.len() - CHANTS..];
+            self.is_close(last) && self.says_something(start) && !self.is_table(last[0], start + CHUNK)
+        };
         self.seen.insert(hash, starts);
         found
+    }
+
+    /// Returns true if the chunk has a letter: blank lines and rows of figures repeat themselves for good reasons.
+    fn says_something(&self, start: usize) -> bool {
+        self.slice(start, start + CHUNK).any(char::is_alphabetic)
+    }
+
+    /// Returns true if these are rows with as many fields each: a table without frames, or comma-separated values.
+    fn is_table(&self, from: usize, to: usize) -> bool {
+        let text: String = self.slice(from, to).collect();
+        // The first and the last row may be in part.
+        let rows: Vec<&str> = text.lines().skip(1).filter(|row| !row.trim().is_empty()).collect();
+        let Some((_, rows)) = rows.split_last().filter(|(_, rows)| rows.len() >= 2) else { return false };
+        ['|', ',', ';', '\t'].iter().any(|separator| {
+            let fields = |row: &&str| row.matches(*separator).count();
+            fields(&rows[0]) >= 2 && rows.iter().all(|row| fields(row) == fields(&rows[0]))
+        })
     }
 
     /// Tells whether the repetitions are near each other, with much the same between them.
@@ -260,6 +280,16 @@ mod tests {
         let mut detector = LoopDetector::default();
         let found = pieces.iter().position(|piece| detector.observe_text(piece.as_ref()).is_some());
         assert_eq!(found.map(|at| at + 1), expected);
+    }
+
+    #[test]
+    fn blank_lines_rows_of_tables_and_values_are_no_loops() {
+        check_text(&["\n"; 800], None);
+        check_text(&["   \n\n"; 300], None);
+        check_text(&["0, 1, 0, 1, 0\n"; 200], None);
+        check_text(&["alpha,beta,gamma,delta,epsilon,zeta,eta,theta\n"; 60], None);
+        check_text(&["name", " | kind | ", "state of it, which is", " ready\n"].repeat(60), None);
+        check_text(&["Let me look at the file again and then I will check it once more. "; 30], Some(10));
     }
 
     #[test]

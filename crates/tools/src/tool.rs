@@ -7,6 +7,8 @@ use longhaul_conversation::{CallId, Part, ToolDeclaration};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::read::Slice;
+
 /// A boxed future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -79,6 +81,8 @@ pub struct ToolAnswer {
     pub shown: ToolDisplay,
     /// The files and folders that were read or changed.
     pub touched: Vec<PathBuf>,
+    /// The lines of a file that the text holds, so that a host with less room shows fewer of them.
+    pub lines: Option<Box<Slice>>,
     /// The number of output bytes that the tool omitted because there were too many; the text says where.
     pub left_out: u64,
 }
@@ -158,7 +162,14 @@ impl ToolOutcome {
 impl ToolAnswer {
     /// An answer with text only.
     pub fn new(outcome: ToolOutcome) -> Self {
-        Self { outcome, media: Vec::new(), shown: ToolDisplay::Text, touched: Vec::new(), left_out: 0 }
+        Self {
+            outcome,
+            media: Vec::new(),
+            shown: ToolDisplay::Text,
+            touched: Vec::new(),
+            lines: None,
+            left_out: 0,
+        }
     }
 
     /// A successful answer.

@@ -22,7 +22,7 @@ use super::permission::{
 use super::rereads::Read;
 use super::session::AgentSession;
 use super::state::TurnState;
-use super::tool_output::{summarise, truncate};
+use super::tool_output::{cut_lines, summarise, truncate};
 use super::toolbox::ToolTarget;
 use crate::approval::{Approval, ApprovalRequest};
 use crate::delegation::{SubagentReport, SubagentTask};
@@ -259,6 +259,7 @@ async fn finish_call(
         ToolOutcome::Failed(_) => ToolStatus::Failed,
         ToolOutcome::Cancelled(_) => ToolStatus::Cancelled,
     };
+    cut_lines(session, turn, &mut answer);
     let summary = summarise(session, &call, &answer, deps, cancel).await;
     let whole = summary.as_ref().map_or(answer.outcome.text(), |summary| &summary.text);
     let (mut text, saved_as) = truncate(session, turn, &call, whole, answer.left_out, deps);

@@ -3,7 +3,7 @@
 
 use longhaul_compaction::{FullOutput, output_file, output_limit, truncate_output};
 use longhaul_conversation::{Estimator, TokenCount, ToolCall, grouped};
-use longhaul_tools::ToolAnswer;
+use longhaul_tools::{ToolAnswer, ToolDisplay, ToolOutcome};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -41,12 +41,7 @@ pub(crate) fn truncate(
     deps: &AgentDeps<'_>,
 ) -> (String, Option<String>) {
     let settings = session.settings.outputs;
-    let window = RequestWindow::of(session, turn);
-    let Some(limit) = output_limit(settings.threshold, window.input_limit(), window.used()) else {
-        return (text.to_string(), None);
-    };
-    // However large the setting, one output never fills the window.
-    let limit = limit.min(session.settings.budget.outputs.capped_to(window.input_limit()).characters);
+    let Some(limit) = room_for_output(session, turn) else { return (text.to_string(), None) };
     let file = output_file(&session.id(), &call.name, &call.id, text);
     let place = deps.files.shown_as(&file);
     let full = match left_out {
@@ -80,6 +75,29 @@ pub(crate) fn truncate(
     });
     deps.write_telemetry(&[record]);
     (shown, saved_as)
+}
+
+/// The most characters of one output now; `None` for no limit.
+fn room_for_output(session: &AgentSession, turn: &TurnState) -> Option<usize> {
+    let window = RequestWindow::of(session, turn);
+    let limit = output_limit(session.settings.outputs.threshold, window.input_limit(), window.used())?;
+    // However large the setting, one output never fills the window.
+    Some(limit.min(session.settings.budget.outputs.capped_to(window.input_limit()).characters))
+}
+
+/// The longest notice above the lines of a file.
+const NOTICE: usize = 200;
+
+/// Cuts the lines of a file that are too many at the end of a line, with a notice on how to continue. The file is there to be
+/// read, so that nothing is saved.
+pub(super) fn cut_lines(session: &AgentSession, turn: &TurnState, answer: &mut ToolAnswer) {
+    if let (Some(lines), Some(limit)) = (answer.lines.take(), room_for_output(session, turn))
+        && answer.outcome.text().chars().count() > limit
+        && let Some(fewer) = lines.within(limit.saturating_sub(NOTICE).max(1))
+    {
+        answer.shown = ToolDisplay::Line(fewer.summary());
+        answer.outcome = ToolOutcome::Succeeded(fewer.to_text());
+    }
 }
 
 /// Summarises the output of a command that is longer than the user wants; `None` where it stays as it is.

@@ -155,10 +155,10 @@ impl<'s> Models<'s> {
         names.filter(|name| self.choose(name).is_ok()).map(str::to_string).collect()
     }
 
-    /// The model to talk to: the requested one, else the session's, else that of the settings, else Gemini's.
+    /// The model to talk to: the requested one, else that of the settings, else the session's, else Gemini's.
     pub fn choose_for_talk(&self, asked: Option<&str>, session: Option<&str>) -> anyhow::Result<ChosenModel> {
         const USUAL: &str = "auto";
-        let named = asked.or(session).or(self.settings.model());
+        let named = asked.or(self.settings.model()).or(session);
         let chosen = self.choose(named.unwrap_or(USUAL));
         if let (None, Err(error @ ModelError::NoKey { .. })) = (named, &chosen)
             && let Some(other) = self.providers.one_with_key()

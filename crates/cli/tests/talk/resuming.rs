@@ -80,6 +80,19 @@ fn a_rule_that_another_programs_compaction_dropped_comes_back_once() {
 }
 
 #[test]
+fn the_model_of_the_settings_goes_before_that_of_the_session() {
+    let sandbox = Sandbox::gemini(["One.", "Two.", "Three."].map(gemini::text));
+    sandbox.answer(&["-p", "first", "-m", "gemini-2.5-flash"]);
+    sandbox.answer(&["-p", "second", "--resume"]);
+    sandbox.settings(r#"{"model": {"name": "gemini-2.5-pro"}}"#);
+    sandbox.answer(&["-p", "third", "--resume"]);
+    let requests = sandbox.server.requests();
+    let models: Vec<bool> =
+        requests.iter().map(|request| request.target.contains("gemini-2.5-pro")).collect();
+    assert_eq!(models, [false, false, true]);
+}
+
+#[test]
 fn gemini_clis_sessions_go_on_in_their_place() {
     let sandbox = Sandbox::gemini([gemini::text("Blue.")]);
     let records = [

@@ -4,9 +4,9 @@ use super::StoreError;
 use super::list::{ListedSession, Listing};
 
 impl Listing {
-    /// The session that began last.
+    /// The session that was used last.
     pub(crate) fn latest(&self) -> Option<&ListedSession> {
-        self.sessions.last()
+        self.sessions.iter().max_by_key(|session| (session.updated, session.index))
     }
 
     /// The session that `given` means: `latest`, a whole id, or its number in the list.

@@ -205,7 +205,7 @@ fn selectors_choose_one_session() {
     home.session("1", 3, 3);
     let listing = home.store.list().expect("listed");
     for (given, expected) in
-        [("latest", "1"), (" latest\n", "1"), (ONE, ONE), ("2", TWO), (" 3 ", "1"), ("1", "1")]
+        [("latest", ONE), (" latest\n", ONE), (ONE, ONE), ("2", TWO), (" 3 ", "1"), ("1", "1")]
     {
         assert_eq!(listing.select(given).expect("found").id(), expected, "{given:?}");
     }

@@ -126,12 +126,8 @@ impl ReadFile {
                 range.start.unwrap_or(slice.first)
             )),
             FileContent::Lines(slice) => {
-                let summary = slice.summary();
-                let text = match slice.notice() {
-                    Some(notice) => format!("{notice}\n---\n{}", slice.text),
-                    None => slice.text,
-                };
-                ToolAnswer::succeeded(text).shown(ToolDisplay::Line(summary))
+                let answer = ToolAnswer::succeeded(slice.to_text()).shown(ToolDisplay::Line(slice.summary()));
+                ToolAnswer { lines: Some(Box::new(slice)), ..answer }
             }
             FileContent::Media(media) => {
                 let answer = ToolAnswer::succeeded(format!("{name} is attached ({}).", media.mime));

@@ -61,6 +61,38 @@ fn shorten(line: &str) -> Cow<'_, str> {
 }
 
 impl Slice {
+    /// The text for the model: the notice, if there is one, and the lines.
+    pub fn to_text(&self) -> String {
+        match self.notice() {
+            Some(notice) => format!("{notice}\n---\n{}", self.text),
+            None => self.text.clone(),
+        }
+    }
+
+    /// As many of these lines as fit into `most` characters, at least the beginning of the first; `None` if all do.
+    pub fn within(&self, most: usize) -> Option<Self> {
+        let mut left = most;
+        let mut end = 0;
+        let mut lines = 0;
+        for line in self.text.split_inclusive('\n') {
+            let Some(rest) = left.checked_sub(line.chars().count()) else {
+                return Some(self.cut_at(end, lines, most));
+            };
+            (left, end, lines) = (rest, end + line.len(), lines + 1);
+        }
+        None
+    }
+
+    fn cut_at(&self, end: usize, lines: usize, most: usize) -> Self {
+        if lines > 0 {
+            let text = self.text[..end].trim_end_matches('\n').to_string();
+            return Self { text, last: self.first + lines - 1, ..*self };
+        }
+        let first = self.text.split('\n').next().unwrap_or_default();
+        let start: String = first.chars().take(most).collect();
+        Self { text: format!("{start}{SHORTENED}"), last: self.first, is_shortened: true, ..*self }
+    }
+
     /// A note for the model on the shown part and how to read on; none if all is shown.
     pub fn notice(&self) -> Option<String> {
         let Self { first, last, total, .. } = *self;
@@ -155,6 +187,23 @@ mod tests {
         assert_eq!(slice.text, format!("{exact}... [truncated]\nshort"));
         assert!(slice.notice().is_some() && slice.is_shortened);
         assert_eq!(slice.summary(), "2 lines, some shortened");
+    }
+
+    #[track_caller]
+    fn check_within(text: &str, most: usize, expected: Option<(&str, usize)>) {
+        let shorter = slice_lines(text, ReadRange::default()).within(most);
+        assert_eq!(shorter.as_ref().map(|slice| (slice.text.as_str(), slice.last)), expected);
+    }
+
+    #[test]
+    fn fewer_lines_end_at_a_line_and_say_how_to_go_on() {
+        check_within("one\ntwo\nthree", 13, None);
+        check_within("one\ntwo\nthree", 12, Some(("one\ntwo", 2)));
+        check_within("one\ntwo\nthree", 4, Some(("one", 1)));
+        check_within("ünnütz\ntwo", 3, Some(("ünn... [truncated]", 1)));
+        let slice = slice_lines("one\ntwo\nthree", ReadRange { start: Some(2), end: None });
+        let shorter = slice.within(4).expect("two lines are too many");
+        assert_eq!(shorter.to_text(), "Shown are lines 2 to 2 of 3. To read on, use start_line 3.\n---\ntwo");
     }
 
     #[track_caller]

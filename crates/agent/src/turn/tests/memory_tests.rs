@@ -372,6 +372,25 @@ fn a_snapshot_in_an_output_is_harmless_and_said_to_be_data() {
 }
 
 #[test]
+fn a_file_that_is_too_long_ends_at_a_line_and_is_not_saved_again() {
+    let (mut trial, _) = trial([]);
+    let text: String = (1..=1900).map(|line| format!("line {line} {}\n", "x".repeat(60))).collect();
+    fs::write(trial.folder.path().join("work/src/long.md"), &text).expect("written");
+    let look = call("c1", "read_file", json!({"file_path": "src/long.md"}));
+    let model = ScriptedModel::new([parts([look]), ScriptedReply::text("Seen.")]);
+    trial.run("Look.", &model);
+    let shown = &results(&trial)[0].2;
+    let (notice, lines) = shown.split_once("\n---\n").expect("a notice stands above the lines");
+    let last = lines.lines().count();
+    assert!(last < 1900 && lines.lines().all(|line| line.ends_with(&"x".repeat(60))), "{last} lines");
+    assert_eq!(
+        notice,
+        format!("Shown are lines 1 to {last} of 1901. To read on, use start_line {}.", last + 1)
+    );
+    trial.check_valid();
+}
+
+#[test]
 fn what_was_pasted_into_a_prompt_is_no_rule() {
     let (mut trial, _) = trial([]);
     let model = ScriptedModel::new([ScriptedReply::text("Read.")]);

@@ -100,7 +100,7 @@ pub(super) fn sessions(diagnosis: &mut Diagnosis, home: &Home) {
     }
     let kept = format!(
         "{} in {}",
-        plural(files.len(), "session", "sessions"),
+        plural(files.len(), "session file", "session files"),
         plural(projects.len(), "project", "projects")
     );
     match (files.len(), sound) {

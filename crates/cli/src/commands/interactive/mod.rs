@@ -64,7 +64,7 @@ pub(crate) fn run(
         let text = format!("The window of {} is unknown; assuming {window} tokens.", chosen.name);
         greeting.push(Notice::warning(text).with_hint("Set it in longhaul.windows."));
     }
-    let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
+    let named = options.model.as_deref().or(settings.model()).or(session_model.as_deref());
     let helpers = HelperModels::load(&models, settings, &chosen, named, |text| {
         warnings.borrow_mut().push(Notice::warning(text));
     });

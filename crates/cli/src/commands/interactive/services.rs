@@ -75,8 +75,10 @@ impl<'s> TerminalServices<'s> {
 
     fn try_open(&mut self, session: &str) -> anyhow::Result<OpenedSession> {
         let found = sessions::find(Path::new(session), false, &sessions::without_progress)?;
-        // A session goes on with its own model, where that can still be asked.
-        if let Some(chosen) = found.model().and_then(|model| self.deps.models.choose(&model).ok()) {
+        // A session continues with its own model where the settings name none and it can still be asked.
+        if load_here()?.settings.model().is_none()
+            && let Some(chosen) = found.model().and_then(|model| self.deps.models.choose(&model).ok())
+        {
             self.deps.take_model(chosen, |_| {});
         }
         let (places, settings) = self.memory.clone();

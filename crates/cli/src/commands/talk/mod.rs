@@ -79,7 +79,7 @@ fn talk(
             "the window of {name} is unknown; assuming {window} tokens (set it in longhaul.windows)"
         ));
     }
-    let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
+    let named = options.model.as_deref().or(settings.model()).or(session_model.as_deref());
     let helpers = HelperModels::load(&models, settings, &chosen, named, |text| reporter.warn(text));
     let (work, attendance) = (options.work.to_agent_options(), Attendance::Unattended);
     let parts = (chosen, helpers);
