@@ -149,7 +149,7 @@ fn the_result_is_a_session_without_faults() {
         check_has(
             &told,
             &[
-                "Compacted:",
+                "Compacted ",
                 "1 of 1 rule kept",
                 "before",
                 "after",
@@ -195,7 +195,7 @@ fn the_result_can_go_to_standard_output() {
     assert!(output.status.success());
     let session: Value = serde_json::from_str(&text(&output.stdout)).expect("a Gemini request alone");
     assert!(session["contents"].as_array().is_some_and(|contents| contents.len() < 120));
-    check_has(&text(&output.stderr), &["Compacted:", "standard output"]);
+    check_has(&text(&output.stderr), &["Compacted ", "standard output"]);
     assert_eq!(sandbox.names(), before);
 }
 

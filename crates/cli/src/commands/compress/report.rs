@@ -58,9 +58,14 @@ fn sizes(page: &mut Page, compression: &Compression) {
     // The reason of a change says what was done, which a dry run did not do.
     let is_trial = compression.is_dry_run && outcome.status.is_change();
     let reason = if is_trial { &outcome.plan.reason } else { &outcome.reason };
-    let lines = wrapped(reason, page.screen.width.saturating_sub(2));
-    page.line(&format!("{status}:"));
-    lines.iter().for_each(|line| page.line(&format!("  {line}")));
+    if outcome.status == Status::Compressed && !is_trial {
+        // The reason begins with the status.
+        page.line(&page.screen.strong(reason));
+    } else {
+        let lines = wrapped(reason, page.screen.width.saturating_sub(2));
+        page.line(&format!("{status}:"));
+        lines.iter().for_each(|line| page.line(&format!("  {line}")));
+    }
     let width = page.screen.width.saturating_sub(30).min(50);
     for (name, tokens) in [("before", outcome.before), ("after", outcome.after)] {
         let share = tokens.share_of(window.size);
