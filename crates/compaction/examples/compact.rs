@@ -6,13 +6,11 @@
 //! 1 KB, of 100 bytes and of 100 KB; and a small one is nothing but standing instructions, which are all kept.
 //!
 //! Timed is everything between the bytes of a history and the smaller conversation: reading, observing, planning,
-//! composing and applying. Messages are observed on a second thread, as `longhaul compress` does it, and on one thread.
-//! With a file, the session in it is measured instead. The limits are those of `bench/README.md`.
+//! composing and applying. With a file, the session in it is measured instead. The limits are those of `bench/README.md`.
 
 use std::error::Error;
 use std::fmt::Write;
 use std::hint::black_box;
-use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use longhaul_compaction::{
@@ -55,9 +53,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Compacts one history, prints the time it takes and returns the time on two threads: the shortest of five each.
+/// Compacts one history, prints the time it takes and returns it: the shortest of five.
 fn compact(what: &str, history: &str, window: TokenCount) -> Result<Duration, Box<dyn Error>> {
-    let (mut values, mut alone, mut beside) = (Duration::MAX, Duration::MAX, Duration::MAX);
+    let (mut values, mut shortest) = (Duration::MAX, Duration::MAX);
     let mut status = Status::Noop;
     let is_document = serde_json::from_str::<IgnoredAny>(history).is_ok();
     for _ in 0..5 {
@@ -71,63 +69,33 @@ fn compact(what: &str, history: &str, window: TokenCount) -> Result<Duration, Bo
         }
         values = values.min(start.elapsed());
 
-        for (threads, shortest) in [(Threads::One, &mut alone), (Threads::Two, &mut beside)] {
-            let start = Instant::now();
-            let options = PlanOptions::new(window);
-            let (mut session, tracker) = read(history, threads)?;
-            let prepared = prepare(session.transcript.take_messages(), options.empty);
-            let outcome = compact_offline(&Input::new(&tracker, &prepared, &options));
-            *shortest = start.elapsed().min(*shortest);
-            status = outcome.status;
-        }
+        let start = Instant::now();
+        let options = PlanOptions::new(window);
+        let (mut session, tracker) = read(history)?;
+        let prepared = prepare(session.transcript.take_messages(), options.empty);
+        let outcome = compact_offline(&Input::new(&tracker, &prepared, &options));
+        shortest = shortest.min(start.elapsed());
+        status = outcome.status;
     }
     println!(
-        "{:<11} {:>4} MB: {beside:.2?}, {:.1} times the {values:.2?} of serde_json::Value (limit {LIMIT}); \
-         on one thread {alone:.2?}, {:.1} times; {}",
+        "{:<11} {:>4} MB: {shortest:.2?}, {:.1} times the {values:.2?} of serde_json::Value (limit {LIMIT}); {}",
         what,
         history.len() / 1_000_000,
-        ratio(beside, values),
-        ratio(alone, values),
+        ratio(shortest, values),
         status.as_str(),
     );
-    Ok(beside)
-}
-
-/// The threads on which messages are read and observed.
-#[derive(Clone, Copy)]
-enum Threads {
-    One,
-    /// As `longhaul compress` does it.
-    Two,
+    Ok(shortest)
 }
 
 /// Reads a history and observes its messages.
-fn read(history: &str, threads: Threads) -> Result<(Session, Tracker), Box<dyn Error>> {
+fn read(history: &str) -> Result<(Session, Tracker), Box<dyn Error>> {
     let mut tracker = Tracker::in_directory("/home/dev/project");
-    match threads {
-        Threads::One => {
-            let session = read_session_in(history.as_bytes(), &mut |change, _| {
-                if let Change::Put(message) | Change::PutAfter { message, .. } = change {
-                    tracker.observe(message);
-                }
-            })?;
-            Ok((session, tracker))
+    let session = read_session_in(history.as_bytes(), &mut |change, _| {
+        if let Change::Put(message) | Change::PutAfter { message, .. } = change {
+            tracker.observe(message);
         }
-        Threads::Two => std::thread::scope(|scope| {
-            let (sender, receiver) = sync_channel::<Message>(256);
-            let observer = scope.spawn(move || {
-                receiver.iter().for_each(|message| tracker.observe(&message));
-                tracker
-            });
-            let session = read_session_in(history.as_bytes(), &mut |change, _| {
-                if let Change::Put(message) | Change::PutAfter { message, .. } = change {
-                    sender.send(message.clone()).expect("the observer waits for messages");
-                }
-            });
-            drop(sender);
-            Ok((session?, observer.join().expect("observing does not panic")))
-        }),
-    }
+    })?;
+    Ok((session, tracker))
 }
 
 fn print_growth(what: &str, large: Duration, small: Duration) {
