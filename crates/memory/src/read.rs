@@ -47,7 +47,8 @@ pub(crate) fn read_file(path: &Path) -> io::Result<ReadFile> {
 /// Reads the file that `path` was found to lead to, without following any link from there.
 pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
     let (bytes, found) = read_bytes(real)?;
-    if bytes.contains(&0) {
+    let wide = decode_utf16(&bytes);
+    if wide.is_none() && bytes.contains(&0) {
         return Err(io::Error::other("it is no text"));
     }
     let source = SourceFile {
@@ -56,12 +57,23 @@ pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
         hash: *blake3::hash(&bytes).as_bytes(),
     };
     let identity = FileIdentity::from_metadata(path, &found);
-    let text = match String::from_utf8(bytes) {
+    let text = wide.unwrap_or_else(|| match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
+    });
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok(ReadFile { text, source, identity })
+}
+
+/// The text of a file in UTF-16, which its first two bytes tell.
+fn decode_utf16(bytes: &[u8]) -> Option<String> {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xFF, 0xFE, ..] => u16::from_le_bytes,
+        [0xFE, 0xFF, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair));
+    Some(char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 fn read_bytes(real: &Path) -> io::Result<(Vec<u8>, fs::Metadata)> {
@@ -103,6 +115,8 @@ mod tests {
         assert_eq!(read(b"\xef\xbb\xbfa\r\nb").as_deref(), Ok("a\r\nb"));
         assert_eq!(read(b"caf\xe9").as_deref(), Ok("caf\u{fffd}"));
         assert_eq!(read(b"a\0b"), Err("it is no text".into()));
+        assert_eq!(read(b"\xff\xfea\0\xe9\0").as_deref(), Ok("aé"));
+        assert_eq!(read(b"\xfe\xff\0a\xd8\0").as_deref(), Ok("a\u{fffd}"));
         assert_eq!(read(&vec![b'a'; LARGEST as usize + 1]), Err("it is larger than 1048576 bytes".into()));
         assert_eq!(
             read_file(folder.path()).map(drop).map_err(|error| reason(&error)),

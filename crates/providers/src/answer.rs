@@ -7,8 +7,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::{Response, StatusCode};
 use longhaul_conversation::{FinishReason, ModelError, ResponseEvent};
-use longhaul_wire::{Progress, StreamDecoder, StreamFault, WireFormat};
-use serde_json::Value;
+use longhaul_wire::{Progress, StreamDecoder, StreamFault, WireFormat, parse_mended, text_of};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::failure::{Callee, judge_event, page_reason};
@@ -167,12 +166,12 @@ impl Reading {
                 let reason = format!("returned {reason}");
                 return Err(Failure::lasting(ModelError::NotAModel { host, reason }));
             }
-            Kind::Whole(bytes) => match serde_json::from_slice::<Value>(bytes) {
-                Ok(answer) if !self.decoder.may_be_answer(&answer) => {
+            Kind::Whole(bytes) => match parse_mended(&text_of(bytes).0) {
+                Some(answer) if !self.decoder.may_be_answer(&answer) => {
                     return Err(Failure::lasting(not_a_stream(callee)));
                 }
-                Ok(answer) => self.decoder.take_whole(answer, out),
-                Err(_) => Err(StreamFault::CutOff),
+                Some(answer) => self.decoder.take_whole(answer, out),
+                None => Err(StreamFault::CutOff),
             },
             Kind::Stream { .. } | Kind::Unknown => self.decoder.finish(out),
         };

@@ -63,7 +63,7 @@ pub use intake::Intake;
 pub use json::{Json, Object};
 pub use list::{Item, List, Rest};
 pub use loss::{Loss, LossKind, Losses};
-pub use mend::{explain, mend, text_of};
+pub use mend::{explain, mend, parse_mended, text_of};
 pub use options::{EncodeOptions, LimitName};
 pub use origins::{OriginRules, PLAIN, close_references, split_by_tags, split_pasted, split_user_text};
 pub use pieces::{Piece, pieces, plain_origin, says_something};

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 /// Text of bytes that should be UTF-8; broken places become U+FFFD, and then `true` is returned with it.
 pub fn text_of(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     // Checking is several times faster than looking for broken places, and nearly always enough.
@@ -22,6 +24,12 @@ pub fn explain(error: &serde_json::Error, closed: bool) -> String {
         let reason = text.split(" at line ").next().unwrap_or(&text);
         format!("invalid JSON at column {} ({reason}); skipped", error.column())
     }
+}
+
+/// The JSON value of a text that may have to be mended first; `None` if it is none all the same.
+pub fn parse_mended(text: &str) -> Option<Value> {
+    let parsed = serde_json::from_str(text).ok();
+    parsed.or_else(|| serde_json::from_str(&mend(text)?).ok())
 }
 
 /// Makes JSON of text that almost is: halves of surrogate pairs, which JavaScript writes when it cuts a string, become

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::answer::{AnswerSize, Progress, StreamFault};
 use crate::format::WireFormat;
+use crate::mend::parse_mended;
 use crate::sse::SseDecoder;
 use crate::{anthropic, gemini, openai};
 
@@ -145,13 +146,14 @@ impl StreamDecoder {
 }
 
 impl AnswerDecoder {
+    /// Takes the data of one event. Half of a surrogate pair, which JavaScript sends when it cuts a text, does not end an answer.
     fn event(&mut self, data: &str, out: &mut Vec<ResponseEvent>) -> Result<Progress, StreamFault> {
         match data.trim() {
             "" => Ok(Progress::More),
             "[DONE]" => Ok(Progress::Done),
             data => {
-                let value = serde_json::from_str(data)
-                    .map_err(|_| StreamFault::Garbled(data.chars().take(80).collect()))?;
+                let value = parse_mended(data);
+                let value = value.ok_or_else(|| StreamFault::Garbled(data.chars().take(80).collect()))?;
                 self.value(value, out)
             }
         }

@@ -33,6 +33,19 @@ async fn an_answer_arrives_in_any_chunks() {
 }
 
 #[tokio::test]
+async fn half_a_surrogate_pair_does_not_end_an_answer() {
+    let piece = |text: &str, end: &str| {
+        let content = format!(r#"{{"role":"model","parts":[{{"text":"{text}"}}]}}"#);
+        format!("data: {{\"candidates\":[{{\"content\":{content}{end}}}]}}\n\n")
+    };
+    let events = [piece(r"half \ud83d", ""), piece(" and the rest", r#","finishReason":"STOP""#)];
+    let server = FakeProvider::start([Reply::events(events)]);
+    let (answer, error) = ask(&model_at(&server, WireFormat::Gemini), question(WireFormat::Gemini)).await;
+    assert_eq!(error, None);
+    assert_eq!(text_of(answer), "half \u{fffd} and the rest");
+}
+
+#[tokio::test]
 async fn a_request_says_who_asks_for_what() {
     for (format, path, header, value) in [
         (
