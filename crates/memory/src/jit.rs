@@ -11,6 +11,7 @@ use crate::load::Loading;
 use crate::loaded::{Memory, MemoryFile, SkipReason, SkippedFile};
 use crate::places::Places;
 use crate::render::render_block;
+use crate::scan::PASSED_OVER;
 use crate::settings::{Discovery, ImportFormat, MemorySettings};
 use crate::tier::MemoryTier;
 
@@ -123,6 +124,10 @@ impl JustInTime {
         let found = upward(start, &folder.ceiling, &self.settings.names, self.home.as_deref());
         let mut candidates = Vec::new();
         for file in found {
+            let inside = file.strip_prefix(&folder.real).unwrap_or(&file);
+            if inside.iter().any(|name| PASSED_OVER.iter().any(|passed| name == *passed)) {
+                continue;
+            }
             let identity = FileIdentity::of(&file);
             let tier = if folder.real.starts_with(owner(&file)) {
                 MemoryTier::Project

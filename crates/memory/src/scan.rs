@@ -14,7 +14,7 @@ use crate::read::reason;
 use crate::settings::ContextNames;
 
 /// Folders that hold nobody's instructions: Git's own, and the packages of others.
-const PASSED_OVER: [&str; 2] = [".git", "node_modules"];
+pub(crate) const PASSED_OVER: [&str; 2] = [".git", "node_modules"];
 
 /// More threads than this only wait for the disk.
 const MOST_THREADS: usize = 8;

@@ -85,6 +85,14 @@ fn the_innermost_folder_that_is_worked_in_counts() {
 }
 
 #[test]
+fn packages_of_others_bring_nothing_in() {
+    let package = "user/work/app/a/node_modules/left-pad/GEMINI.md";
+    let world = World::new(&[FILES, &[package, "user/work/app/a/node_modules/left-pad/index.js"]].concat());
+    let touched = "user/work/app/a/node_modules/left-pad/index.js";
+    check(&world, &mut begin(&world), touched, &["user/work/app/a/GEMINI.md"]);
+}
+
+#[test]
 fn without_markers_nothing_above_the_folder_comes() {
     let mut world = World::new(&["user/work/GEMINI.md", "user/work/app/a/GEMINI.md", "user/work/.git/HEAD"]);
     world.settings.markers.clear();
