@@ -82,13 +82,15 @@ fn a_rule_that_another_programs_compaction_dropped_comes_back_once() {
 #[test]
 fn the_model_of_the_settings_goes_before_that_of_the_session() {
     let sandbox = Sandbox::gemini(["One.", "Two.", "Three."].map(gemini::text));
-    sandbox.answer(&["-p", "first", "-m", "gemini-2.5-flash"]);
-    sandbox.answer(&["-p", "second", "--resume"]);
-    sandbox.settings(r#"{"model": {"name": "gemini-2.5-pro"}}"#);
-    sandbox.answer(&["-p", "third", "--resume"]);
+    sandbox.answer(&["-p", "first"]);
+    for settings in ["{}", r#"{"model": {"name": "gemini-2.5-pro"}}"#] {
+        sandbox.settings(settings);
+        let output = sandbox.run(&["-p", "again", "--resume"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
     let requests = sandbox.server.requests();
-    let models: Vec<bool> =
-        requests.iter().map(|request| request.target.contains("gemini-2.5-pro")).collect();
+    let is_pro = |target: &str| target.contains("gemini-2.5-pro");
+    let models: Vec<bool> = requests.iter().map(|request| is_pro(&request.target)).collect();
     assert_eq!(models, [false, false, true]);
 }
 
