@@ -7,7 +7,7 @@ usage: label.py IN.json OUT.tsv      IN.json: a list of objects
 (white space may differ). Prints what it cannot find.
 """
 import hashlib, json, os, re, sys
-corpus = os.environ.get("LONGHAUL_CORPUS", "/work/shared/corpus")
+corpus = os.environ["LONGHAUL_CORPUS"]
 loaded = {}
 def session(name):
     if name not in loaded:

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Body, MediaData, Message, Output, Part, Role, ToolStatus};
+use crate::{Body, CallId, MediaData, Message, Output, Part, Role, ToolStatus};
 
 /// A hash of the content of a message, or of a conversation up to a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -17,15 +17,19 @@ const TRANSPORT: &[&str] = &["cache_control", "timestamp", "ts"];
 /// The fingerprint of one message: its role and parts in canonical form, without message ids, times, generated ids and
 /// transport fields. The order of keys in an object does not matter.
 pub fn fingerprint_message(message: &Message) -> Fingerprint {
-    let mut sum = CanonicalHasher(blake3::Hasher::new());
-    sum.tag(match message.role {
-        Role::User => "user",
-        Role::Model => "model",
-    });
-    sum.parts(&message.parts);
+    let mut sum = CanonicalHasher { hasher: blake3::Hasher::new(), scope: Scope::Everything };
+    sum.message(message);
     if let Some(extra) = &message.extra {
         sum.fields(&extra.fields);
     }
+    sum.finish()
+}
+
+/// The fingerprint of what a message says: as [`fingerprint_message`], without the ids of calls, thoughts and further fields,
+/// which other programs drop and renew when they write a conversation again.
+pub fn fingerprint_content(message: &Message) -> Fingerprint {
+    let mut sum = CanonicalHasher { hasher: blake3::Hasher::new(), scope: Scope::Content };
+    sum.message(message);
     sum.finish()
 }
 
@@ -51,16 +55,48 @@ impl fmt::Debug for Fingerprint {
 
 /// Hashes values in canonical form: every text is preceded by its length, so that different values give different
 /// bytes.
-struct CanonicalHasher(blake3::Hasher);
+struct CanonicalHasher {
+    hasher: blake3::Hasher,
+    scope: Scope,
+}
+
+/// The fields of a message that count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Everything,
+    Content,
+}
 
 impl CanonicalHasher {
+    fn message(&mut self, message: &Message) {
+        self.tag(match message.role {
+            Role::User => "user",
+            Role::Model => "model",
+        });
+        match self.scope {
+            Scope::Everything => self.parts(&message.parts),
+            Scope::Content => {
+                let is_thought = |part: &&Part| matches!(part.body, Body::Thought(_));
+                message
+                    .parts
+                    .iter()
+                    .filter(|part| !is_thought(part) && !part.is_empty())
+                    .for_each(|part| self.part(part));
+            }
+        }
+    }
+
+    fn call_id(&mut self, id: &CallId) {
+        self.option((self.scope == Scope::Everything && !id.is_made_up()).then(|| id.as_str()));
+    }
+
     fn tag(&mut self, tag: &'static str) {
         self.text(tag);
     }
 
     fn text(&mut self, text: &str) {
-        self.0.update(&(text.len() as u64).to_le_bytes());
-        self.0.update(text.as_bytes());
+        self.hasher.update(&(text.len() as u64).to_le_bytes());
+        self.hasher.update(text.as_bytes());
     }
 
     fn option(&mut self, text: Option<&str>) {
@@ -74,7 +110,7 @@ impl CanonicalHasher {
     }
 
     fn parts(&mut self, parts: &[Part]) {
-        self.0.update(&(parts.len() as u64).to_le_bytes());
+        self.hasher.update(&(parts.len() as u64).to_le_bytes());
         for part in parts {
             self.part(part);
         }
@@ -93,13 +129,13 @@ impl CanonicalHasher {
             }
             Body::Call(call) => {
                 self.tag("call");
-                self.option((!call.id.is_made_up()).then(|| call.id.as_str()));
+                self.call_id(&call.id);
                 self.text(&call.name);
                 self.value(&call.args);
             }
             Body::Result(result) => {
                 self.tag("result");
-                self.option((!result.call.is_made_up()).then(|| result.call.as_str()));
+                self.call_id(&result.call);
                 self.tag(match result.status {
                     ToolStatus::Unstated | ToolStatus::Succeeded => "fine",
                     ToolStatus::Failed => "failed",
@@ -132,7 +168,9 @@ impl CanonicalHasher {
                 self.value(&opaque.value);
             }
         }
-        if let Some(extra) = &part.extra {
+        if let Some(extra) = &part.extra
+            && self.scope == Scope::Everything
+        {
             self.fields(&extra.fields);
         }
     }
@@ -156,7 +194,7 @@ impl CanonicalHasher {
             }
             Value::Array(items) => {
                 self.tag("array");
-                self.0.update(&(items.len() as u64).to_le_bytes());
+                self.hasher.update(&(items.len() as u64).to_le_bytes());
                 items.iter().for_each(|item| self.value(item));
             }
             Value::Object(fields) => {
@@ -173,7 +211,7 @@ impl CanonicalHasher {
             return;
         }
         sorted.sort_by_key(|(key, _)| key.as_str());
-        self.0.update(&(sorted.len() as u64).to_le_bytes());
+        self.hasher.update(&(sorted.len() as u64).to_le_bytes());
         for (key, value) in sorted {
             self.text(key);
             self.value(value);
@@ -181,7 +219,7 @@ impl CanonicalHasher {
     }
 
     fn finish(self) -> Fingerprint {
-        Fingerprint::of(&self.0)
+        Fingerprint::of(&self.hasher)
     }
 }
 

@@ -51,7 +51,7 @@ mod trigger;
 mod usage;
 
 pub use estimate::{Estimate, Estimator, Weights};
-pub use fingerprint::{Fingerprint, fingerprint_message};
+pub use fingerprint::{Fingerprint, fingerprint_content, fingerprint_message};
 pub use fragment::FragmentPlace;
 pub use ids::{CallId, MessageId, Ordinal};
 pub use json_size::{message_json_len, message_size};

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use longhaul_workspace::open_without_links;
+use longhaul_workspace::{decode_text, open_without_links};
 
 use crate::identity::FileIdentity;
 
@@ -47,8 +47,8 @@ pub(crate) fn read_file(path: &Path) -> io::Result<ReadFile> {
 /// Reads the file that `path` was found to lead to, without following any link from there.
 pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
     let (bytes, found) = read_bytes(real)?;
-    let wide = decode_utf16(&bytes);
-    if wide.is_none() && bytes.contains(&0) {
+    let text = decode_text(&bytes).text;
+    if text.contains('\0') {
         return Err(io::Error::other("it is no text"));
     }
     let source = SourceFile {
@@ -57,23 +57,7 @@ pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
         hash: *blake3::hash(&bytes).as_bytes(),
     };
     let identity = FileIdentity::from_metadata(path, &found);
-    let text = wide.unwrap_or_else(|| match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    });
-    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok(ReadFile { text, source, identity })
-}
-
-/// The text of a file in UTF-16, which its first two bytes tell.
-fn decode_utf16(bytes: &[u8]) -> Option<String> {
-    let unit: fn([u8; 2]) -> u16 = match bytes {
-        [0xFF, 0xFE, ..] => u16::from_le_bytes,
-        [0xFE, 0xFF, ..] => u16::from_be_bytes,
-        _ => return None,
-    };
-    let units = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair));
-    Some(char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 fn read_bytes(real: &Path) -> io::Result<(Vec<u8>, fs::Metadata)> {

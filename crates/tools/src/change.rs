@@ -8,8 +8,8 @@ use longhaul_workspace::Diff;
 use crate::diff::{diff_of_binary, diff_of_text};
 use crate::folder::{OpenFolder, Replaces, split};
 use crate::read::{FileReadError, looks_binary, read_whole};
-use crate::text::{Decoded, decode_text, encode_text};
 use crate::{Preview, Roots, ToolAnswer, ToolDisplay};
+use longhaul_workspace::{Decoded, decode_text, encode_text};
 
 /// A file before the change.
 pub(crate) struct ExistingFile {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use longhaul_workspace::{Diff, unified_diff};
 
-use crate::text::with_line_feeds;
+use crate::line_endings::with_line_feeds;
 
 /// The diff of a binary file that becomes text.
 pub(crate) fn diff_of_binary(path: &Path, after: &str) -> Diff {

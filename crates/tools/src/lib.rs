@@ -29,13 +29,13 @@ mod folder;
 mod glob;
 mod grep;
 mod ignore_files;
+mod line_endings;
 mod list;
 mod read;
 mod replace;
 mod replace_text;
 mod roots;
 mod shell;
-mod text;
 mod todos;
 mod tool;
 mod walk;
@@ -56,7 +56,6 @@ pub use replace::Replace;
 pub use replace_text::{ExpectedCount, ReplaceMismatch, TextReplacement, replace_text};
 pub use roots::{AllowedFiles, PathRefusal, Roots};
 pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings, StopJob};
-pub use text::{Decoded, Encoding, decode_text, encode_text};
 pub use todos::WriteTodos;
 pub use tool::{
     BoxFuture, Preview, TodoItem, TodoStatus, Tool, ToolAnswer, ToolDisplay, ToolInvocation, ToolOutcome,

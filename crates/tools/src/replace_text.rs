@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use crate::text::{with_endings_of, with_line_feeds};
+use crate::line_endings::{with_endings_of, with_line_feeds};
 
 /// The most lines named in a mismatch.
 const MAX_TOLD: usize = 20;

@@ -8,10 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::blocking::blocking;
 use crate::change::{PlannedChange, find_existing, resolve_for_change};
-use crate::text::{Encoding, with_endings_of};
+use crate::line_endings::with_endings_of;
 use crate::{
     BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments, schema_of,
 };
+use longhaul_workspace::Encoding;
 
 /// The tool's name.
 const NAME: &str = "write_file";

@@ -36,6 +36,7 @@
 //! ```
 
 mod diff;
+mod encoding;
 mod error;
 mod front_matter;
 mod holder;
@@ -57,6 +58,7 @@ mod trust;
 mod write;
 
 pub use diff::{Diff, unified_diff};
+pub use encoding::{Decoded, Encoding, decode_text, encode_text};
 pub use error::WorkspaceError;
 pub use front_matter::{FrontMatter, FrontMatterError, FrontMatterField, FrontMatterValue, MalformedValue};
 pub use holder::Holder;

@@ -6,6 +6,8 @@
 //! Records of Longhaul's own stand between the others. They rewrite the transcript, and may bring back what was rewritten,
 //! so that the messages are kept here while the file is read.
 
+mod checkpoint;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{
@@ -24,8 +26,7 @@ use crate::Format;
 use crate::out::Out;
 use crate::records::response_id;
 use crate::records::{
-    Branch, CheckpointEffect, Effect, HostRecord, Record, RecordedFragment, RewriteKind, RuleChange,
-    decode_record, has_same_content,
+    Branch, Effect, HostRecord, Record, RecordedFragment, RewriteKind, RuleChange, decode_record,
 };
 
 pub(crate) const JSONL: Known = Known {
@@ -299,63 +300,6 @@ impl Gemini {
         });
     }
 
-    /// The transcript as Gemini CLI wrote it anew: after a compression or a masking, and whenever a session is resumed.
-    fn checkpoint(&mut self, records: List<'_>, out: &mut Out<'_>) {
-        self.answered.clear();
-        self.owners.clear();
-        let mut messages: Vec<Message> = Vec::new();
-        self.each_message(records, out, |_, placed, _| {
-            messages.extend(placed.message);
-            messages.extend(placed.response);
-        });
-        mark_summaries(&mut messages);
-        match self.branch.take_checkpoint(&messages) {
-            CheckpointEffect::Repeats => {}
-            // What was dropped was not announced, so that nothing has to come back.
-            CheckpointEffect::Restores => self.is_unannounced = false,
-            CheckpointEffect::Replaces => {
-                let known: Vec<&Message> = self.branch.history();
-                let is_new = |summary: &Message| !known.iter().any(|known| has_same_content(known, summary));
-                if messages.iter().any(|message| is_summary(message) && is_new(message)) {
-                    out.info.compactions += 1;
-                }
-                self.is_unannounced = true;
-                let size: usize = messages.iter().flat_map(|message| &message.parts).map(size_of_part).sum();
-                if out.is_bounded() && size > MOST_HELD / 2 {
-                    // There would be no room to keep them until they are announced.
-                    self.is_unannounced = false;
-                    out.change(Change::Restart);
-                }
-            }
-        }
-        let before = self.branch.begin_checkpoint();
-        let mut last: Option<MessageId> = None;
-        for message in messages {
-            let id = message.id.clone();
-            match self.branch.get(&id).filter(|_| !self.held.forgotten.contains(&id)) {
-                Some(known) if has_same_content(known, &message) => {}
-                Some(known) => {
-                    let former = known.clone();
-                    self.branch.keep_former(former);
-                    let message = self.marked(message, out);
-                    self.carry_out(Change::Put(message), out);
-                }
-                None => {
-                    // What was read before knows more of the same message: times, figures, the exact form of calls.
-                    let former = self.branch.former(&id).filter(|former| has_same_content(former, &message));
-                    let message = former.cloned().unwrap_or(message);
-                    let message = self.marked(message, out);
-                    match last.take() {
-                        Some(after) => self.carry_out(Change::PutAfter { after, message }, out),
-                        None => self.carry_out(Change::Put(message), out),
-                    }
-                }
-            }
-            last = Some(id);
-        }
-        self.branch.end_checkpoint(before);
-    }
-
     /// Puts what was read in its place: a response behind its call.
     fn place(&mut self, placed: Placed, out: &mut Out<'_>) {
         let Some(message) = placed.message else { return };
@@ -531,27 +475,6 @@ impl Recorded {
         let place = self.open.iter().position(|call| call.name == name && call.args == *args)?;
         self.open.remove(place).map(|call| call.id)
     }
-}
-
-/// The model's answer with which Gemini CLI lets a summary begin the transcript.
-const ACKNOWLEDGEMENT: &str = "Got it. Thanks for the additional context!";
-
-/// Makes summaries of texts that stand before [`ACKNOWLEDGEMENT`]: a model wrote them, whatever their form.
-fn mark_summaries(messages: &mut [Message]) {
-    for place in 1..messages.len() {
-        let (head, tail) = messages.split_at_mut(place);
-        let (Some(summary), Some(answer)) = (head.last_mut(), tail.first()) else { continue };
-        let is_answer =
-            answer.role == Role::Model && answer.parts.iter().filter_map(Part::as_text).eq([ACKNOWLEDGEMENT]);
-        if is_answer && summary.role == Role::User {
-            let texts = summary.parts.iter_mut().filter(|part| part.as_text().is_some());
-            texts.for_each(|part| part.origin = Origin::Summary);
-        }
-    }
-}
-
-fn is_summary(message: &Message) -> bool {
-    message.role == Role::User && message.parts.iter().any(|part| part.origin == Origin::Summary)
 }
 
 /// Keeps one result for each call: of two in one message, the newer in the place of the older.

@@ -4,9 +4,10 @@
 //! compaction is a view of the messages, so that without it they are all there again.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-use longhaul_conversation::{Body, CallId, Change, Message, MessageId, Role, Sequence, Timestamp};
+use longhaul_conversation::{
+    CallId, Change, Fingerprint, Message, MessageId, Sequence, Timestamp, fingerprint_content,
+};
 
 use super::arrivals::{Arrivals, Moment};
 use super::entry::{CompactionReport, CompactionState, Mask, Masking};
@@ -237,12 +238,12 @@ impl Branch {
     /// compacted transcript is, are not kept twice.
     pub(crate) fn end_checkpoint(&mut self, before: Option<Box<Before>>) {
         self.before = before;
-        let hashes: Vec<u64> = self.dropped.iter().map(content_hash).collect();
-        let mut end = hashes.len();
+        let prints: Vec<Fingerprint> = self.dropped.iter().map(fingerprint_content).collect();
+        let mut end = prints.len();
         let mut repeated: HashSet<usize> = HashSet::new();
         for message in self.messages.as_slice().iter().rev() {
-            let hash = content_hash(message);
-            if let Some(place) = hashes[..end].iter().rposition(|known| *known == hash) {
+            let print = fingerprint_content(message);
+            if let Some(place) = prints[..end].iter().rposition(|known| *known == print) {
                 repeated.insert(place);
                 end = place;
             }
@@ -467,26 +468,6 @@ impl Rewrite {
             masks.retain(|mask| !dropped.contains(&mask.message));
         }
     }
-}
-
-/// Returns true if two messages say the same, whatever their ids and those of their calls.
-pub(crate) fn has_same_content(one: &Message, other: &Message) -> bool {
-    content_hash(one) == content_hash(other)
-}
-
-fn content_hash(message: &Message) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (message.role == Role::User).hash(&mut hasher);
-    for part in message.parts.iter().filter(|part| !part.is_empty()) {
-        match &part.body {
-            Body::Thought(_) => {}
-            Body::Text(text) => text.hash(&mut hasher),
-            Body::Call(call) => (&call.name, call.args.to_string()).hash(&mut hasher),
-            Body::Result(result) => format!("{:?} {:?}", result.output, result.nested).hash(&mut hasher),
-            other => format!("{other:?}").hash(&mut hasher),
-        }
-    }
-    hasher.finish()
 }
 
 fn mask_visible(visible: &mut [Message], masks: &[Mask], changed: &[Message]) {

@@ -9,7 +9,7 @@ mod view;
 
 use longhaul_conversation::{Message, MessageId, ToolStatus};
 
-pub(crate) use branch::{Branch, CheckpointEffect, Effect, has_same_content};
+pub(crate) use branch::{Branch, CheckpointEffect, Effect};
 pub use branch::{RecordedCompaction, Rewrite, RewriteKind, RewriteState};
 pub use entry::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, Entry, EntryKind, FragmentContent,

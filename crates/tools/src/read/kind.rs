@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::text::Encoding;
+use longhaul_workspace::Encoding;
 
 /// The number of bytes at the start of a file that are examined.
 pub(crate) const SAMPLE: usize = 8 * 1024;

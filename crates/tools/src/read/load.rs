@@ -11,8 +11,8 @@ use longhaul_conversation::{Media, MediaData};
 use super::kind::{FileKind, SAMPLE, SUPPORTED_AUDIO_NAMES, detect_kind};
 use super::slice::{ReadRange, Slice, slice_lines};
 use crate::folder::open_file;
-use crate::text::decode_text;
 use crate::{IgnoreFiles, IgnoreReason, PathRefusal, Roots};
+use longhaul_workspace::decode_text;
 
 /// The most bytes of a file.
 pub(crate) const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;

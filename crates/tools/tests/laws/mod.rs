@@ -1,6 +1,7 @@
 //! Laws of text changes, called by property tests and fuzzers.
 
-use longhaul_tools::{ExpectedCount, ReplaceMismatch, decode_text, encode_text, replace_text};
+use longhaul_tools::{ExpectedCount, ReplaceMismatch, replace_text};
+use longhaul_workspace::{decode_text, encode_text};
 
 /// The longest text that is checked completely.
 const MOST: usize = 4096;

@@ -20,7 +20,7 @@ pub(crate) struct AddOptions {
     /// Fact to remember.
     #[arg(required = true)]
     text: Vec<String>,
-    /// Where the fact applies; without --scope or --folder, its wording decides, or you are asked.
+    /// Scope of the fact; without --scope or --folder, its wording decides, or you are asked.
     #[arg(long)]
     scope: Option<ScopeArgument>,
     /// Save it in this workspace folder's memory file, for everyone who works there.

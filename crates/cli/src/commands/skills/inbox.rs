@@ -55,7 +55,7 @@ struct NameOptions {
 struct AcceptOptions {
     /// Name of the pending skill or change.
     name: String,
-    /// Where to install a new skill; a change names its own skills.
+    /// Scope of a new skill; a change names its own skills.
     #[arg(long, default_value = "user")]
     scope: SkillScopeArgument,
     /// Edit it in $VISUAL or $EDITOR first.

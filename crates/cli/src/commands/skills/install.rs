@@ -19,7 +19,7 @@ use crate::questions::confirm;
 pub(crate) struct InstallOptions {
     /// Folder with a SKILL.md, or a folder of such folders; unpack archives first.
     path: PathBuf,
-    /// Where to install it.
+    /// Scope to install it in.
     #[arg(long, default_value = "user")]
     scope: SkillScopeArgument,
     /// Show what would be installed without installing it.
@@ -37,7 +37,7 @@ pub(crate) struct InstallOptions {
 pub(crate) struct LinkOptions {
     /// Folder with a SKILL.md.
     path: PathBuf,
-    /// Where to link it.
+    /// Scope to link it in.
     #[arg(long, default_value = "user")]
     scope: SkillScopeArgument,
     /// Print one JSON object (see docs/json.md).
@@ -49,7 +49,7 @@ pub(crate) struct LinkOptions {
 pub(crate) struct UninstallOptions {
     /// Skill name; case does not matter.
     name: String,
-    /// Where to remove it from [default: the active one].
+    /// Scope to remove it from [default: the active one].
     #[arg(long)]
     scope: Option<SkillScopeArgument>,
     /// Print one JSON object (see docs/json.md).

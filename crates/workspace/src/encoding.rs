@@ -1,4 +1,4 @@
-//! File encodings: byte order marks, decoding, encoding, line endings.
+//! File encodings: byte order marks, decoding and encoding.
 
 /// The encoding of a text file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ const MARKS: [(Encoding, &[u8]); 5] = [
 
 impl Encoding {
     /// Detects the encoding by its BOM, if there is one.
-    pub(crate) fn by_mark(bytes: &[u8]) -> Option<Self> {
+    pub fn by_mark(bytes: &[u8]) -> Option<Self> {
         MARKS.iter().find(|(_, mark)| bytes.starts_with(mark)).map(|(encoding, _)| *encoding)
     }
 
@@ -104,21 +104,6 @@ pub fn encode_text(text: &str, encoding: Encoding) -> Vec<u8> {
     bytes
 }
 
-/// Converts line endings to LF.
-pub(crate) fn with_line_feeds(text: &str) -> String {
-    text.replace("\r\n", "\n")
-}
-
-/// Converts `text` to the line endings of `file`: CRLF if most lines of `file` have it.
-pub(crate) fn with_endings_of(file: &str, text: &str) -> String {
-    let returns = file.matches("\r\n").count();
-    let feeds = file.matches('\n').count();
-    match returns * 2 > feeds {
-        true => with_line_feeds(text).replace('\n', "\r\n"),
-        false => text.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,19 +149,6 @@ mod tests {
         check(b"\xFF\xFE\x00\xD8h\0", "\u{FFFD}h", Encoding::Utf16Le, false);
         check(b"\xFF\xFE\0\0h\0\0\0i\0", "h", Encoding::Utf32Le, false);
         check(b"\0\0\xFE\xFF\0\x11\0\0\0\0\0h", "\u{FFFD}h", Encoding::Utf32Be, false);
-    }
-
-    #[test]
-    fn endings_follow_the_file() {
-        for (file, text, expected) in [
-            ("a\r\nb\r\n", "x\ny", "x\r\ny"),
-            ("a\r\nb\r\n", "x\r\ny\n", "x\r\ny\r\n"),
-            ("a\nb\n", "x\ny", "x\ny"),
-            ("a\nb\r\nc\n", "x\n", "x\n"),
-            ("", "x\r\n", "x\r\n"),
-        ] {
-            assert_eq!(with_endings_of(file, text), expected, "{file:?} {text:?}");
-        }
     }
 
     proptest! {
