@@ -126,6 +126,37 @@ fn an_import_keeps_what_was_compacted_away() {
 }
 
 #[test]
+fn real_sessions_are_imported_with_all_that_was_compacted_away() {
+    let Some(corpus) = longhaul_testkit::corpus() else { return };
+    let sandbox = Sandbox::new();
+    for name in ["cc-packmind-01", "cc-entire-01", "cc-cipherbox-01", "cc-entire-07", "codex-agentv-01"] {
+        let file = corpus.join(format!("sessions/original/{name}.jsonl"));
+        let Some(file) = file.to_str().filter(|file| std::fs::exists(file).is_ok_and(|exists| exists)) else {
+            continue;
+        };
+        let told = sandbox.json(&["sessions", "import", file, "--json"]);
+        assert!(told["messages"].as_u64() > told["in_context"].as_u64(), "{name}: {told}");
+        let id = told["id"].as_str().expect("an id");
+        // Roles, times and texts of what the model sees.
+        let seen = |session: &str| -> Vec<Value> {
+            let shown = sandbox.json(&["sessions", "show", session, "--json"]);
+            let messages = shown["messages"].as_array().expect("messages").iter();
+            messages.map(|message| json!([message["role"], message["at"], message["parts"]])).collect()
+        };
+        assert_eq!(seen(id), seen(file), "{name}");
+        let compactions = told["compactions"].as_u64().expect("a count");
+        for _ in 0..compactions {
+            sandbox.done(&["sessions", "undo", id]);
+        }
+        assert_eq!(Some(seen(id).len() as u64), told["messages"].as_u64(), "{name}");
+        let listed = sandbox.json(&["sessions", "list", "--json"]);
+        let listed = listed["sessions"].as_array().into_iter().flatten().find(|listed| listed["id"] == id);
+        let title = listed.expect("it is listed")["name"].as_str().unwrap_or_default().to_string();
+        assert!(!title.starts_with("This session is being continued"), "{name}: {title}");
+    }
+}
+
+#[test]
 fn a_log_is_imported_with_its_compactions() {
     let sandbox = Sandbox::new().with("claude.jsonl", &compacted_elsewhere());
     let first = sandbox.json(&["sessions", "import", "claude.jsonl", "--json"]);

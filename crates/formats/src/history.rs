@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(steps.collect::<Vec<_>>().join(" "), expected);
     }
 
-    fn claude(kind: &str, id: &str, more: Value) -> Value {
+    fn claude(kind: &str, id: &str, more: &Value) -> Value {
         let role = if kind == "user" { "user" } else { "assistant" };
         let mut record =
             json!({"type": kind, "uuid": id, "sessionId": "s", "message": {"role": role, "content": id}});
@@ -162,16 +162,16 @@ mod tests {
     #[test]
     fn what_claude_code_compacted_away_was_said() {
         let boundary = json!({"type": "system", "subtype": "compact_boundary", "sessionId": "s"});
-        let summary = claude("user", "sum", json!({"isCompactSummary": true}));
+        let summary = claude("user", "sum", &json!({"isCompactSummary": true}));
         check(
             &[
-                claude("user", "a", json!({})),
-                claude("assistant", "b", json!({})),
+                claude("user", "a", &json!({})),
+                claude("assistant", "b", &json!({})),
                 boundary.clone(),
                 summary,
-                claude("user", "c", json!({})),
+                claude("user", "c", &json!({})),
                 boundary,
-                claude("user", "d", json!({})),
+                claude("user", "d", &json!({})),
             ],
             "a b [sum] c [] d",
         );
