@@ -275,14 +275,6 @@ fn of_ends(album: &mut Album, width: usize) {
         ("too long, with much there already", TurnEnd::Overflow(overflow(40_000))),
         ("too long by itself", TurnEnd::Overflow(overflow(80_000))),
         ("full before anything is said", TurnEnd::Overflow(full)),
-        (
-            "nothing may be compacted",
-            TurnEnd::Overflow(longhaul_agent::Overflow {
-                cause: longhaul_agent::OverflowCause::NoSummary,
-                ..overflow(40_000)
-            }),
-        ),
-        ("too long for the provider", TurnEnd::Failed(ModelError::TooLong)),
         ("unreachable", TurnEnd::Failed(unreachable)),
         ("stopped", TurnEnd::Cancelled),
         ("stopped by a hook", TurnEnd::Stopped { reason: reason.clone() }),
