@@ -60,6 +60,8 @@ pub enum Event {
     Overflow(Overflow),
     /// The request did not fit after all; a shorter one is sent.
     AskedAgain,
+    /// The prompt was too much, and was taken back: it is not sent with the next one. The log keeps it.
+    PromptTakenBack,
     /// The model is stuck in a loop. It is warned once; the second time ends the turn.
     Looping {
         /// A description of the loop.
@@ -189,9 +191,10 @@ pub enum MemoryNews {
 pub enum TurnEnd {
     /// The model answered.
     Finished(FinishReason),
-    /// The request would not fit. What the user typed is in the session; nothing was sent.
+    /// The request would not fit; nothing was sent. If the prompt was to blame, it was taken back.
     Overflow(Overflow),
-    /// The model could not be asked, or broke off. What had arrived is in the session.
+    /// The model could not be asked, or broke off. What had arrived is in the session; a prompt that the model refused as
+    /// too long was taken back.
     Failed(ModelError),
     /// Somebody stopped it. What had arrived is in the session.
     Cancelled,
@@ -239,11 +242,31 @@ pub struct Overflow {
     pub window: TokenCount,
     /// Tokens of that which are taken before anything is said.
     pub fixed: Fixed,
+    /// The reason why no room could be made.
+    pub cause: OverflowCause,
 }
 
+/// The reason why no room could be made for a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OverflowCause {
+    /// It is too large, whatever is compacted.
+    #[default]
+    Size,
+    /// The model's summary failed, and settings forbid any other: nothing was compacted.
+    NoSummary,
+}
+
+/// The ways out where settings forbid the only summary that can be had.
+pub(crate) const WITHOUT_FALLBACK: &str = "the model's summary failed and \"longhaul.compaction.fallback\" is \"off\": set it to \
+    \"offline\" to compact without a model, use a model with a larger context window, or start a new session";
+
 impl Overflow {
-    /// A hint for the user where the request is full before anything is said, so that the message is not to blame.
+    /// A hint for the user where the message is not to blame: the request is full before anything is said, or nothing could
+    /// be compacted.
     pub fn remedy(&self) -> Option<String> {
+        if self.cause == OverflowCause::NoSummary {
+            return Some(WITHOUT_FALLBACK.to_string());
+        }
         if self.remaining.0 * 10 > self.window.0 || self.fixed.total().0 * 2 < self.window.0 {
             return None;
         }

@@ -84,8 +84,8 @@ pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, UserQuestio
 pub use deps::AgentDeps;
 pub use error::AgentError;
 pub use event::{
-    Event, Instruction, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, Spending, ToolEnd,
-    TurnEnd,
+    Event, Instruction, InstructionSource, LimitOf, MemoryNews, Overflow, OverflowCause, SourceState,
+    Spending, ToolEnd, TurnEnd,
 };
 pub use hooks::HookPoints;
 pub use learning::{

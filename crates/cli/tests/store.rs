@@ -3,6 +3,7 @@
 mod sandbox;
 
 use sandbox::{Sandbox, text};
+use serde_json::{Value, json};
 
 fn imported(sandbox: &Sandbox) -> String {
     let told = sandbox.json(&["sessions", "import", "in.jsonl", "--json"]);
@@ -56,6 +57,117 @@ fn a_session_is_imported_listed_shown_and_deleted() {
     sandbox.check_refused(&["sessions", "delete", "7"], 1, &["unknown session \"7\""]);
     assert!(sandbox.done(&["sessions", "delete", "latest", "--yes"]).contains("Deleted"));
     assert!(sandbox.done(&["sessions", "list"]).contains("No sessions yet"));
+}
+
+/// A session of Claude Code that it compacted once, after which one request followed.
+fn compacted_elsewhere() -> String {
+    let at = |minute: u32| format!("2026-01-02T03:{minute:02}:00.000Z");
+    let said = |id: &str, minute: u32, kind: &str, content: Value| {
+        json!({"type": kind, "uuid": id, "sessionId": "7d5a2b3c-0000-4000-8000-000000000001", "cwd": "/w", "timestamp": at(minute),
+            "message": {"role": kind, "content": content}})
+    };
+    let call = json!([{"type": "tool_use", "id": "c1", "name": "Write",
+        "input": {"file_path": "/w/notes.md", "content": format!("first line\nsecond line {}", "x".repeat(200))}}]);
+    let result =
+        json!([{"type": "tool_result", "tool_use_id": "c1", "content": "written to the zebra file"}]);
+    let mut summary = said(
+        "s",
+        10,
+        "user",
+        json!(
+            "This session is being continued from a previous conversation that ran out of context. We write notes."
+        ),
+    );
+    summary["isCompactSummary"] = true.into();
+    let lines = [
+        said("a", 1, "user", json!("Please write the release notes. Never push to main.")),
+        said("b", 2, "assistant", call),
+        said("c", 3, "user", result),
+        said("d", 4, "assistant", json!("Done.")),
+        json!({"type": "system", "subtype": "compact_boundary", "sessionId": "7d5a2b3c-0000-4000-8000-000000000001", "timestamp": at(10)}),
+        summary,
+        said("e", 11, "user", json!("Now the changelog")),
+        said("f", 12, "assistant", json!("Changed.")),
+    ];
+    lines.map(|line| format!("{line}\n")).concat()
+}
+
+#[test]
+fn an_import_keeps_what_was_compacted_away() {
+    let sandbox = Sandbox::new().with("claude.jsonl", &compacted_elsewhere());
+    let told = sandbox.json(&["sessions", "import", "claude.jsonl", "--json"]);
+    let counts = ["messages", "in_context", "compactions"].map(|key| told[key].as_u64().expect("a count"));
+    assert_eq!(counts, [6, 3, 1]);
+    let id = told["id"].as_str().expect("an id");
+    let listed = &sandbox.json(&["sessions", "list", "--json"])["sessions"][0];
+    assert_eq!(listed["name"], "Please write the release notes. Never push to main.");
+    assert_eq!(
+        (listed["started"].as_str(), listed["updated"].as_str()),
+        (Some("2026-01-02T03:01:00.000Z"), Some("2026-01-02T03:12:00.000Z"))
+    );
+    let texts = |arguments: &[&str]| -> String {
+        let shown = sandbox.json(&[&["sessions", "show", id, "--json"], arguments].concat());
+        let parts = shown["messages"].as_array().into_iter().flatten();
+        parts
+            .map(|message| message["parts"][0]["text"].as_str().unwrap_or_default().to_string() + "|")
+            .collect()
+    };
+    assert!(texts(&[]).starts_with("This session is being continued"), "the model sees what it saw");
+    let all = "Please write the release notes. Never push to main.||written to the zebra file|Done.|Now the changelog|Changed.|";
+    assert_eq!(texts(&["--all"]), all);
+    assert!(sandbox.done(&["recall", "zebra"]).contains("m3"));
+    sandbox.done(&["sessions", "undo", id]);
+    assert_eq!(texts(&[]), all);
+    // It is as old as it is, but new here.
+    assert!(sandbox.done(&["sessions", "prune"]).contains("Nothing to delete"));
+    let whole = sandbox.done(&["sessions", "show", id, "--message", "m2"]);
+    assert!(whole.contains("  file_path: /w/notes.md\n") && whole.contains("    first line\n"), "{whole}");
+    assert!(whole.contains(&"x".repeat(200)), "{whole}");
+}
+
+#[test]
+fn real_sessions_are_imported_with_all_that_was_compacted_away() {
+    let Some(corpus) = longhaul_testkit::corpus() else { return };
+    let sandbox = Sandbox::new();
+    for name in ["cc-packmind-01", "cc-entire-01", "cc-cipherbox-01", "cc-entire-07", "codex-agentv-01"] {
+        let file = corpus.join(format!("sessions/original/{name}.jsonl"));
+        let Some(file) = file.to_str().filter(|file| std::fs::exists(file).is_ok_and(|exists| exists)) else {
+            continue;
+        };
+        let told = sandbox.json(&["sessions", "import", file, "--json"]);
+        assert!(told["messages"].as_u64() > told["in_context"].as_u64(), "{name}: {told}");
+        let id = told["id"].as_str().expect("an id");
+        // Roles, times and texts of what the model sees.
+        let seen = |session: &str| -> Vec<Value> {
+            let shown = sandbox.json(&["sessions", "show", session, "--json"]);
+            let messages = shown["messages"].as_array().expect("messages").iter();
+            messages.map(|message| json!([message["role"], message["at"], message["parts"]])).collect()
+        };
+        assert_eq!(seen(id), seen(file), "{name}");
+        let compactions = told["compactions"].as_u64().expect("a count");
+        for _ in 0..compactions {
+            sandbox.done(&["sessions", "undo", id]);
+        }
+        assert_eq!(Some(seen(id).len() as u64), told["messages"].as_u64(), "{name}");
+        let listed = sandbox.json(&["sessions", "list", "--json"]);
+        let listed = listed["sessions"].as_array().into_iter().flatten().find(|listed| listed["id"] == id);
+        let title = listed.expect("it is listed")["name"].as_str().unwrap_or_default().to_string();
+        assert!(!title.starts_with("This session is being continued"), "{name}: {title}");
+    }
+}
+
+#[test]
+fn a_log_is_imported_with_its_compactions() {
+    let sandbox = Sandbox::new().with("claude.jsonl", &compacted_elsewhere());
+    let first = sandbox.json(&["sessions", "import", "claude.jsonl", "--json"]);
+    let log = std::fs::read_to_string(first["file"].as_str().expect("a file")).expect("readable");
+    let told = text(&sandbox.feed(&["sessions", "import", "-", "--json"], log.as_bytes()).stdout);
+    let again: Value = serde_json::from_str(&told).expect("JSON");
+    assert_ne!(first["id"], again["id"]);
+    for key in ["messages", "in_context", "compactions"] {
+        assert_eq!(first[key], again[key], "{key}");
+    }
+    sandbox.done(&["sessions", "undo", again["id"].as_str().expect("an id")]);
 }
 
 #[test]
@@ -142,7 +254,7 @@ fn what_was_just_imported_is_not_old() {
     imported(&sandbox);
     assert!(sandbox.done(&["sessions", "prune"]).contains("Nothing to delete"));
     assert!(sandbox.done(&["sessions", "prune", "--max-age", "1h"]).contains("Nothing to delete"));
-    assert!(sandbox.done(&["sessions", "list"]).contains("just now"));
+    assert!(!sandbox.done(&["sessions", "list"]).contains("just now"), "its times are its own");
 }
 
 #[test]

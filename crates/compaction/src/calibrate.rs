@@ -99,7 +99,7 @@ impl Calibration {
         let Weights { chars_per_token, non_ascii } = BASE_WEIGHTS;
         let weights =
             Weights { chars_per_token: chars_per_token / multiplier, non_ascii: non_ascii * multiplier };
-        Estimator { weights }
+        Estimator { weights, ..Estimator::default() }
     }
 
     /// An uncorrected estimate, as this model would count it.
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn turns_cost_something_by_themselves() {
-        let estimator = Estimator { weights: BASE_WEIGHTS };
+        let estimator = Estimator { weights: BASE_WEIGHTS, ..Estimator::default() };
         assert_eq!(base_units(estimator.text("Hello world!"), 2), TokenCount(14));
         assert_eq!(base_units(Estimate::ZERO, 0), TokenCount(0));
     }

@@ -1,14 +1,13 @@
 //! Token estimates without a tokeniser.
 
-use crate::{
-    Body, FileReference, Media, MediaData, Message, Output, Part, TokenCount, ToolCall, ToolDeclaration,
-    ToolResult,
-};
+use longhaul_text::{Units, count_units};
+use serde_json::Value;
 
-use crate::json_size::json_len;
-use crate::json_size::string_json_len;
-use longhaul_text::Units;
-use longhaul_text::count_units;
+use crate::json_size::{count_non_ascii, extra_json_len, json_len, string_json_len};
+use crate::{
+    Body, Extra, FileReference, Media, MediaData, Message, Output, Part, TokenCount, ToolCall,
+    ToolDeclaration, ToolResult, Vendor,
+};
 
 /// The weights of characters. The default is 0.25 tokens for ASCII and 1.3 for everything else.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,12 +27,27 @@ pub struct Estimate(f64);
 pub struct Estimator {
     /// The weights.
     pub weights: Weights,
+    /// The rules by which they apply.
+    pub profile: EstimateProfile,
+}
+
+/// The rules by which characters are weighed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EstimateProfile {
+    /// A character weighs the same wherever it stands, and signatures of thoughts count.
+    #[default]
+    Uniform,
+    /// As Gemini CLI does it: in the arguments and results of calls every character counts as ASCII, and signatures count
+    /// beside calls alone.
+    Reference,
 }
 
 /// The length above which every character counts alike.
 const PLAIN_ABOVE: usize = 100_000;
 /// The nesting of results above which nothing counts.
 const DEEPEST: usize = 3;
+/// The field beside a part of Gemini's in which its signature stands.
+const SIGNATURE: &str = "thoughtSignature";
 const IMAGE: f64 = 3_000.0;
 /// The tokens of a PDF: about a hundred pages.
 const PDF: f64 = 25_800.0;
@@ -159,9 +173,13 @@ impl Estimator {
 
     fn part_at(&self, part: &Part, depth: usize) -> Estimate {
         match &part.body {
-            Body::Text(text) => self.text(text),
-            Body::Thought(thought) => self.text(&thought.text),
-            Body::Call(call) => self.call(call),
+            Body::Text(text) => self.text(text) + self.signature_beside(part),
+            Body::Thought(thought) => {
+                let signature = thought.signature.as_ref().filter(|known| known.vendor == Vendor::Gemini);
+                let own = signature.map_or(Estimate::ZERO, |known| self.signature(&known.value));
+                self.text(&thought.text) + own + self.signature_beside(part)
+            }
+            Body::Call(call) => self.call(call) + self.chars(extra_json_len(&part.extra)),
             Body::Result(result) => self.result(result, depth),
             Body::Media(media) => self.media(media),
             Body::File(file) => self.file(file),
@@ -172,17 +190,40 @@ impl Estimator {
     fn call(&self, call: &ToolCall) -> Estimate {
         let id = if call.id.is_made_up() { 0 } else { r#""id":,"#.len() + string_json_len(call.id.as_str()) };
         let fields = r#"{"functionCall":{"name":,"args":}}"#.len();
-        self.chars(fields + id + string_json_len(&call.name) + json_len(&call.args))
+        self.chars(fields + id + string_json_len(&call.name)) + self.json(&call.args)
+    }
+
+    /// The tokens of a value as JSON.
+    fn json(&self, value: &Value) -> Estimate {
+        let all = json_len(value);
+        match self.profile {
+            EstimateProfile::Reference => self.chars(all),
+            EstimateProfile::Uniform => self.units(Units { all, ascii: all - count_non_ascii(value) }),
+        }
+    }
+
+    /// The tokens of a signature that a model's provider put beside a part, where signatures count.
+    fn signature_beside(&self, part: &Part) -> Estimate {
+        let beside = Extra::for_vendor(&part.extra, Vendor::Gemini).and_then(|fields| fields.get(SIGNATURE));
+        beside.and_then(Value::as_str).map_or(Estimate::ZERO, |signature| self.signature(signature))
+    }
+
+    fn signature(&self, signature: &str) -> Estimate {
+        match self.profile {
+            EstimateProfile::Reference => Estimate::ZERO,
+            EstimateProfile::Uniform => self.chars(signature.len()),
+        }
     }
 
     fn result(&self, result: &ToolResult, depth: usize) -> Estimate {
         let name = result.name.as_deref().map_or(0, |name| count_units(name).all);
-        let output = match &result.output {
-            Output::Empty => 0,
-            Output::Text(text) => count_units(text).all,
-            Output::Structured(value) => json_len(value),
+        let output = match (&result.output, self.profile) {
+            (Output::Empty, _) => Estimate::ZERO,
+            (Output::Text(text), EstimateProfile::Reference) => self.chars(count_units(text).all),
+            (Output::Text(text), EstimateProfile::Uniform) => self.text(text),
+            (Output::Structured(value), _) => self.json(value),
         };
-        self.chars(name + output) + Estimate(self.parts_at(&result.nested, depth + 1).0 as f64)
+        self.chars(name) + output + Estimate(self.parts_at(&result.nested, depth + 1).0 as f64)
     }
 
     fn media(&self, media: &Media) -> Estimate {
@@ -255,12 +296,13 @@ mod tests {
     fn other_weights_give_other_numbers() {
         let weigh = |chars_per_token, text: &str| {
             let weights = Weights { chars_per_token, ..Weights::STANDARD };
-            Estimator { weights }.text(text).tokens().0
+            Estimator { weights, ..Estimator::default() }.text(text).tokens().0
         };
         assert_eq!(weigh(3.0, "Hello world!"), 4);
         assert_eq!(weigh(2.0, "Hello world!"), 6);
         assert_eq!(weigh(3.0, &"a".repeat(120_000)), 40_000);
-        assert_eq!(Estimator { weights: Weights::HEAVY }.text("日本").tokens().0, 3);
+        let heavy = Estimator { weights: Weights::HEAVY, ..Estimator::default() };
+        assert_eq!(heavy.text("日本").tokens().0, 3);
     }
 
     #[test]
@@ -295,6 +337,42 @@ mod tests {
         check(&[result(Output::Text("x".repeat(6_000)), vec![])], 1_502);
         let nested = result(Output::Text("ok".into()), vec![media("image/png", ""), text("a picture")]);
         assert!((3_000..=3_100).contains(&Estimator::default().part(&nested).tokens().0));
+    }
+
+    /// Checks the tokens of a part, and those that the reference counts.
+    #[track_caller]
+    fn check_profiles(part: &Part, uniform: u64, reference: u64) {
+        let weigh = |profile| Estimator { profile, ..Estimator::default() }.part(part).tokens().0;
+        let seen = [EstimateProfile::Uniform, EstimateProfile::Reference].map(weigh);
+        assert_eq!(seen, [uniform, reference]);
+    }
+
+    #[test]
+    fn characters_weigh_the_same_in_results_and_texts() {
+        let words = "日本語の文章です。。".repeat(100);
+        check_profiles(&text(&words), 1_300, 1_300);
+        check_profiles(&result(Output::Text(words.clone()), vec![]), 1_302, 252);
+        check_profiles(&result(Output::Structured(json!({"output": words})), vec![]), 1_305, 255);
+        let call = ToolCall::new("c", "write").with_args(json!({"日本": words}));
+        check_profiles(&Part::call(call), 1_316, 264);
+        check_profiles(&result(Output::Text("x".repeat(4_000)), vec![]), 1_002, 1_002);
+    }
+
+    #[test]
+    fn signatures_of_thoughts_weigh() {
+        let signature = "s".repeat(4_000);
+        let signed = |part: Part| {
+            let fields = json!({"thoughtSignature": signature}).as_object().cloned().unwrap_or_default();
+            part.with_extra(Vendor::Gemini, fields)
+        };
+        check_profiles(&signed(Part::model_text("Hello world!")), 1_003, 3);
+        check_profiles(&signed(Part::call(ToolCall::new("c", "ls"))), 1_017, 1_017);
+        let thought = |vendor| {
+            let signature = Some(crate::Signature { vendor, value: signature.clone() });
+            Part::thought(crate::Thought { text: "Hello world!".into(), signature, item: None })
+        };
+        check_profiles(&thought(Vendor::Gemini), 1_003, 3);
+        check_profiles(&thought(Vendor::Anthropic), 3, 3);
     }
 
     #[test]

@@ -29,6 +29,27 @@ pub(crate) fn json_len(value: &Value) -> usize {
     }
 }
 
+/// The number of UTF-16 units outside ASCII in the texts of `value`.
+pub(crate) fn count_non_ascii(value: &Value) -> usize {
+    let in_text = |text: &str| {
+        let units = count_units(text);
+        units.all - units.ascii
+    };
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => in_text(text),
+        Value::Array(items) => items.iter().map(count_non_ascii).sum(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| in_text(key) + count_non_ascii(value)).sum()
+        }
+    }
+}
+
+/// The length that the further fields of a part add to its JSON in the format of Gemini.
+pub(crate) fn extra_json_len(extra: &Option<Box<Extra>>) -> usize {
+    fields(gemini_fields(extra), None).map(|field| field + 1).sum()
+}
+
 /// The length of `message` as a Gemini content: `{"role":…,"parts":[…]}`.
 pub fn message_json_len(message: &Message) -> usize {
     Gemini { media: MediaLength::Written }.message(message)

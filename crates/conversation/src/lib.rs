@@ -50,7 +50,7 @@ mod transcript;
 mod trigger;
 mod usage;
 
-pub use estimate::{Estimate, Estimator, Weights};
+pub use estimate::{Estimate, EstimateProfile, Estimator, Weights};
 pub use fingerprint::{Fingerprint, fingerprint_content, fingerprint_message};
 pub use fragment::FragmentPlace;
 pub use ids::{CallId, MessageId, Ordinal};

@@ -57,7 +57,7 @@ impl CalibrationFile {
 
 /// Makes an observation of a request: its messages as the uncorrected estimate sees them, and what the provider reported.
 pub fn observe_request(messages: &[Message], reported: TokenCount, overhead: TokenCount) -> Observation {
-    let estimator = Estimator { weights: BASE_WEIGHTS };
+    let estimator = Estimator { weights: BASE_WEIGHTS, ..Estimator::default() };
     let content: Estimate = messages.iter().map(|message| estimator.message(message)).sum();
     Observation { base: base_units(content, messages.len()), reported, overhead }
 }

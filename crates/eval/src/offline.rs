@@ -34,7 +34,10 @@ impl Compactor for OfflineMethod {
             before,
             focus: None,
             // Here tokens are characters / 4, whatever the characters.
-            estimator: Estimator { weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 } },
+            estimator: Estimator {
+                weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 },
+                ..Estimator::default()
+            },
         };
         let composed = compose(&self.tracker, &options);
         let snapshot = Part::text(Origin::Summary, composed.snapshot.render());

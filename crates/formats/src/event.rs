@@ -9,6 +9,11 @@ use longhaul_conversation::{Change, Message};
 pub enum Event {
     /// The transcript changes.
     Change(Change),
+    /// The agent compacted the transcript: the changes from here to [`Event::CompactionEnd`] are its doing, and what they put
+    /// was not said.
+    CompactionStart,
+    /// The transcript is as the compaction left it.
+    CompactionEnd,
     /// A message of a sub-agent, which the main conversation did not see.
     Side {
         /// Names the sub-agent's conversation.

@@ -24,6 +24,7 @@ mod detect;
 mod error;
 mod event;
 mod format;
+mod history;
 mod info;
 mod lines;
 mod out;
@@ -38,14 +39,15 @@ pub use detect::detect_format;
 pub use error::ReadError;
 pub use event::{Event, Warning};
 pub use format::Format;
+pub use history::{HistoryStep, SessionHistory, read_history};
 pub use info::{Question, SessionInfo, Skipped};
 pub use read::{Session, SideChain, read, read_session, read_session_in, read_session_watched};
 pub use recorded::{Recorded, read_recorded};
 pub use records::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, Entry, EntryKind, FragmentContent,
-    HostRecord, Mask, Masking, RecordedCompaction, RecordedFragment, RecordedWait, Rewrite, RewriteKind,
-    RewriteState, RuleChange, Setup, encode_exact, encode_state, encode_undo, is_legible, response_id,
-    same_but_for_marks,
+    HostRecord, IMPORTED, Mask, Masking, RecordedCompaction, RecordedFragment, RecordedWait, Rewrite,
+    RewriteKind, RewriteState, RuleChange, Setup, encode_exact, encode_state, encode_undo, is_legible,
+    response_id, same_but_for_marks,
 };
 pub use replay::Replay;
 pub use write::{WrittenSession, encode_answered, write_session};

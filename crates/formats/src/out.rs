@@ -24,6 +24,7 @@ pub(crate) struct Out<'s> {
     made_up: Cell<usize>,
     wants_changes: bool,
     memory: Memory,
+    is_compacting: bool,
 }
 
 /// The amount that a reader may keep of what it has handed over.
@@ -77,6 +78,7 @@ impl<'s> Out<'s> {
             made_up: Cell::new(made_up),
             wants_changes: false,
             memory: Memory::Whole,
+            is_compacting: false,
         }
     }
 
@@ -145,17 +147,32 @@ impl<'s> Out<'s> {
         (self.sink)(Event::Change(Change::RewindTo(id)));
     }
 
-    /// The transcript starts over; the agent compacted it.
+    /// The transcript starts over; the agent compacted it. What is put before [`Self::end_compaction`] stands in its place.
     pub(crate) fn restart(&mut self) {
-        self.info.compactions += 1;
+        self.begin_compaction();
         (self.sink)(Event::Change(Change::Restart));
     }
 
-    /// The agent compacted the transcript from this message on, if there is one.
+    /// The agent compacted the transcript from this message on, if there is one. What is put before
+    /// [`Self::end_compaction`] stands in its place.
     pub(crate) fn compact(&mut self, from: Option<MessageId>) {
-        self.info.compactions += 1;
+        self.begin_compaction();
         if let Some(id) = from {
             self.rewind_to(id);
+        }
+    }
+
+    fn begin_compaction(&mut self) {
+        self.end_compaction();
+        self.info.compactions += 1;
+        self.is_compacting = true;
+        (self.sink)(Event::CompactionStart);
+    }
+
+    /// The transcript is as the agent's compaction left it.
+    pub(crate) fn end_compaction(&mut self) {
+        if std::mem::take(&mut self.is_compacting) {
+            (self.sink)(Event::CompactionEnd);
         }
     }
 

@@ -11,7 +11,8 @@ use crate::out::{Kept, Out};
 use crate::read::gemini::{Gemini, JSONL};
 use crate::read::read_line;
 use crate::records::{
-    CompactionState, Entry, HostRecord, RecordedFragment, Rewrite, RuleChange, encode_entry, response_id,
+    CompactionState, Entry, HostRecord, IMPORTED, RecordedFragment, Rewrite, RewriteKind, RewriteState,
+    RuleChange, encode_entry, response_id,
 };
 use crate::write::gemini_cli::{encode_answered, encode_record};
 use crate::{Event, Format, ReadError, SessionInfo, Warning};
@@ -122,6 +123,16 @@ impl Replay {
         self.reader.branch.has_dropped()
     }
 
+    /// Returns true if the transcript begins with what another agent's compaction left, made before the session was imported.
+    pub fn has_imported_compaction(&self) -> bool {
+        let mut active = self.rewrites().iter().rev().filter(|rewrite| rewrite.state == RewriteState::Active);
+        let newest = active.find_map(|rewrite| match &rewrite.kind {
+            RewriteKind::Compaction(compaction) => Some(compaction),
+            RewriteKind::Mask(_) => None,
+        });
+        newest.is_some_and(|compaction| compaction.report.rung == IMPORTED)
+    }
+
     /// Returns true if another program's compaction dropped the message with this id.
     pub fn is_dropped(&self, id: &MessageId) -> bool {
         self.reader.branch.is_dropped(id)
@@ -183,7 +194,17 @@ impl Replay {
         self.reader.branch.undoable(id)
     }
 
-    /// A message as Gemini CLI's record of it; a model's message that is written again keeps the results in it.
+    /// True if another message than this one answers one of the calls that it has results of. A record of Gemini CLI's could
+    /// not tell them apart.
+    pub fn is_answered_elsewhere(&self, message: &Message) -> bool {
+        message.results().any(|result| self.answer_elsewhere(&result.call, &message.id).is_some())
+    }
+
+    fn answer_elsewhere(&self, call: &CallId, message: &MessageId) -> Option<&MessageId> {
+        self.reader.answered.get(call).filter(|known| *known != message)
+    }
+
+    /// A message as Gemini CLI's record of it, without results of calls that other messages answer; a model's message that is written again keeps the results in it.
     pub fn encode_message(&self, message: &Message) -> Value {
         let branch = &self.reader.branch;
         let response = branch.get(&response_id(&message.id)).filter(|_| message.role == Role::Model);
@@ -192,7 +213,10 @@ impl Replay {
             let nameless = message.results().filter(|result| result.name.is_none());
             let names: HashMap<&CallId, &str> =
                 nameless.filter_map(|result| Some((&result.call, branch.tool_of(&result.call)?))).collect();
-            encode_record(message, names)
+            let results = message.results().map(|result| &result.call);
+            let answered = results
+                .filter_map(|call| Some((call.clone(), self.answer_elsewhere(call, &message.id)?.clone())));
+            encode_record(message, names, answered.collect())
         })
     }
 

@@ -20,7 +20,7 @@ fn all_messages(path: &Path) -> Result<(Format, Vec<Message>), ReadError> {
                 message.parts.extend(parts);
             }
         }
-        Event::Change(_) | Event::Side { .. } | Event::Warning(_) => {}
+        _ => {}
     })?;
     Ok((info.format, messages))
 }

@@ -42,5 +42,5 @@ pub use store::{
     Counts, Deletion, Doomed, DoomedItem, Flaw, FlawedFile, ListedSession, Listing, Pruned, Retention,
     RetentionConfig, RetentionLimits, RetentionPlan, RetentionReason, Scratchpad, SessionMetadata,
     SessionRole, Store, StoreError, ToolOutput, load_metadata, parse_period, plan_retention,
-    session_file_name,
+    session_file_name, title_from,
 };

@@ -156,6 +156,38 @@ fn results_of_another_name_or_order_stand_alone() {
 }
 
 #[test]
+fn a_result_stands_in_the_log_once() {
+    let (_root, mut log) = new_log();
+    appended(&mut log, "u1");
+    let call = Part::call(ToolCall::new("c1", "write").with_args(json!({"content": "the argument"})));
+    log.append(&Message { at: Some(at(1)), ..Message::new("m1", Role::Model, vec![call]) })
+        .expect("appended");
+    let failed = ToolResult::text("c1", "the output").with_name("write").with_status(ToolStatus::Failed);
+    log.append(&answering("r1", vec![Part::result(failed)])).expect("appended");
+    check(&log, "u1 m1 r1");
+    let text = lines(&log).join("\n");
+    assert!(text.contains(r#""kind":"exact""#), "{text}");
+    assert_eq!((text.matches("the output").count(), text.matches("the argument").count()), (1, 1), "{text}");
+}
+
+#[test]
+fn a_log_whose_exact_records_repeat_everything_opens() {
+    let (root, log) = new_log();
+    let path = root.path().join("old.jsonl");
+    let result = r#"{"$longhaul":{"v":1,"kind":"exact","message":{"id":"r1","role":"user","at":1767323045000,"parts":[{"origin":"tool","result":{"call":"c1","name":"ls","status":"success","text":"listed"}}]}}}"#;
+    let records = [
+        r#"{"id":"m1","type":"gemini","content":[],"toolCalls":[{"id":"c1","name":"ls","args":{}}]}"#,
+        r#"{"id":"r1","type":"user","content":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"listed"}}}]}"#,
+        result,
+    ];
+    fs::write(&path, format!("{}\n{}\n", lines(&log)[0], records.join("\n"))).expect("written");
+    let old = Log::open_existing(&path).expect("opened");
+    let expected = ToolResult::text("c1", "listed").with_name("ls").with_status(ToolStatus::Succeeded);
+    assert_eq!(old.replay().messages()[1].results().next(), Some(&expected));
+    check(&old, "m1 r1");
+}
+
+#[test]
 fn what_a_record_has_no_place_for_is_recorded_exactly() {
     let (_root, mut log) = new_log();
     let odd = Message::new("u1", Role::User, vec![Part::text(Origin::Memory, "typed by nobody")]);
@@ -373,7 +405,7 @@ fn fold(log: &Log) -> (Transcript, usize) {
     longhaul_formats::read(file, &mut |event| match event {
         Event::Change(change) => transcript.apply(change),
         Event::Warning(_) => warnings += 1,
-        Event::Side { .. } => {}
+        Event::Side { .. } | Event::CompactionStart | Event::CompactionEnd => {}
     })
     .expect("readable");
     (transcript, warnings)

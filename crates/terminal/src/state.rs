@@ -59,6 +59,8 @@ pub(crate) struct UiState {
     pub(crate) unfolded: usize,
     /// The last answer in Markdown.
     pub(crate) last_answer: String,
+    /// True if the prompt of this turn was taken back.
+    pub(crate) is_prompt_back: bool,
     /// The time of a Ctrl-C with nothing to cancel; a second one soon after it leaves.
     pub(crate) exit_pressed: Option<Duration>,
     /// The quiet period before a key may answer a prompt that grants something.

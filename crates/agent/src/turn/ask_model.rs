@@ -13,14 +13,14 @@ use longhaul_workspace::{LockTimeout, WorkspaceError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::make_room::{Newest, compact, make_room};
+use super::make_room::{Newest, compact, lacks_summary, make_room};
 use super::routing::{answering_model, leave_route};
 use super::session::{AgentSession, CountedRequest};
 use super::state::TurnState;
 use super::window::RequestWindow;
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
-use crate::event::{Event, Spending, TurnEnd};
+use crate::event::{Event, Spending, TurnEnd, WITHOUT_FALLBACK};
 use crate::hooks::{
     apply_request, choose_tools, decode_response, encode_request, encode_response, rewrite, text_of,
 };
@@ -110,6 +110,10 @@ async fn ask_within_window(
     match compact(session, turn, options, deps, cancel).await?.result.status {
         Status::Cancelled => return Ok(StepOutcome::Ended(TurnEnd::Cancelled)),
         status if status.is_change() => deps.emit(Event::AskedAgain),
+        status if lacks_summary(session, status) => {
+            deps.warn(format!("nothing was compacted: {WITHOUT_FALLBACK}"));
+            return Ok(StepOutcome::Ended(TurnEnd::Failed(ModelError::TooLong)));
+        }
         _ => return Ok(StepOutcome::Ended(TurnEnd::Failed(ModelError::TooLong))),
     }
     let asked = send_request(session, turn, deps, cancel).await?;

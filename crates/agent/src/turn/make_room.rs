@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longhaul_compaction::{PlanOptions, Status, Trigger};
-use longhaul_engine::{BoxFuture, CompactionDeps, PassOutcome, PreCompress, telemetry_records};
+use longhaul_engine::{BoxFuture, CompactionDeps, Fallback, PassOutcome, PreCompress, telemetry_records};
 use longhaul_hooks::EventName;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +13,7 @@ use super::state::TurnState;
 use super::window::RequestWindow;
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
-use crate::event::{Event, Overflow, TurnEnd};
+use crate::event::{Event, Overflow, OverflowCause, TurnEnd};
 use crate::hooks::HookRunner;
 
 /// The newest message of a transcript: the user's own words or the results of tools.
@@ -55,11 +55,19 @@ pub(super) async fn make_room(
         return Ok(None);
     }
     let options = window.options_for_guard();
-    if compact(session, turn, options, deps, cancel).await?.result.status == Status::Cancelled {
+    let status = compact(session, turn, options, deps, cancel).await?.result.status;
+    if status == Status::Cancelled {
         return Ok(Some(TurnEnd::Cancelled));
     }
+    let cause = if lacks_summary(session, status) { OverflowCause::NoSummary } else { OverflowCause::Size };
     let overflow = RequestWindow::of(session, turn).overflow();
-    Ok(overflow.map(|overflow| end_with(overflow, deps)))
+    Ok(overflow.map(|overflow| end_with(Overflow { cause, ..overflow }, deps)))
+}
+
+/// Returns true if a compaction with this status failed because settings allow no summary but a model's.
+pub(super) fn lacks_summary(session: &AgentSession, status: Status) -> bool {
+    let is_failed = !status.is_change() && !matches!(status, Status::Cancelled | Status::DoesNotFit);
+    is_failed && session.settings.compaction.fallback == Fallback::Off
 }
 
 /// Shortens the conversation because the user wants it, with the topic that the snapshot is to keep more about.

@@ -8,6 +8,7 @@
 //!     check_course      is the work stuck in a loop? which model answers?
 //!     ask_model         stream the answer, record it
 //!     run_tool_calls    hooks, rules and the user decide; run, shorten, record
+//!   take_back_prompt    where it was too much for the window
 //!   finish_turn
 //! ```
 //!
@@ -33,7 +34,7 @@ mod toolbox;
 mod window;
 
 use longhaul_compaction::Loop;
-use longhaul_conversation::{Message, Origin, Part, Role, ToolCall};
+use longhaul_conversation::{Message, ModelError, Origin, Part, Role, ToolCall};
 use longhaul_hooks::HookEvent;
 use longhaul_policy::AGENT_TOOL;
 use longhaul_tools::ToolOutcome;
@@ -50,7 +51,7 @@ pub(crate) use self::window::RequestWindow;
 use self::ask_model::{StepOutcome, ask_model};
 use self::loop_check::find_standstill;
 use self::make_room::{Newest, make_room};
-use self::record_prompt::{record_prompt, split_prompt, typed_text};
+use self::record_prompt::{record_prompt, split_prompt, take_back_prompt, typed_text};
 use self::routing::choose_model;
 use self::tool_calls::{Flow, refuse_calls, run_tool_calls};
 use self::toolbox::DeclaredTools;
@@ -150,8 +151,12 @@ async fn answer_prompt(
     }
     // The choice for the prompt before holds no longer.
     turn.route = None;
-    record_prompt(session, parts, deps)?;
-    work_until_done(session, turn, deps, cancel).await
+    let prompt = record_prompt(session, parts, deps)?;
+    let end = work_until_done(session, turn, deps, cancel).await?;
+    if matches!(end, TurnEnd::Overflow(_) | TurnEnd::Failed(ModelError::TooLong)) {
+        take_back_prompt(session, &prompt, deps)?;
+    }
+    Ok(end)
 }
 
 /// Goes on with a turn that was cut off.

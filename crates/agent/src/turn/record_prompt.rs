@@ -2,7 +2,7 @@
 //! then what the user says. Everything is on the disk before anything is sent.
 
 use longhaul_compaction::unsaid_rules;
-use longhaul_conversation::{Body, FragmentPlace, Origin, Part, Role};
+use longhaul_conversation::{Body, FragmentPlace, MessageId, Origin, Part, Role};
 use longhaul_formats::{FragmentContent, RecordedFragment};
 use longhaul_wire::split_pasted;
 
@@ -10,18 +10,19 @@ use super::instructions::reload_memory;
 use super::session::AgentSession;
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
+use crate::event::Event;
 use crate::prompt::has_session_context;
 
 /// The beginning of a text that restores rules.
 const RESTORED_RULES: &str =
     "<hook_context>\nRules that the user stated earlier in this session. They still apply, word for word:";
 
-/// Records what was said, and before the first words of a session where it takes place.
+/// Records what was said, and before the first words of a session where it takes place; returns the id of the prompt.
 pub(super) fn record_prompt(
     session: &mut AgentSession,
     mut parts: Vec<Part>,
     deps: &AgentDeps<'_>,
-) -> Result<(), AgentError> {
+) -> Result<MessageId, AgentError> {
     if let Some(news) = reload_memory(session, deps) {
         parts.insert(0, news);
     }
@@ -34,13 +35,44 @@ pub(super) fn record_prompt(
     if let Some(context) = introduce(session, deps)? {
         parts.insert(0, context);
     }
-    session.append(&deps.message(Role::User, parts), deps)
+    let prompt = deps.message(Role::User, parts);
+    session.append(&prompt, deps)?;
+    Ok(prompt.id)
+}
+
+/// Takes back a prompt that was too much, unless the model has begun to work on it: the next request must not hold it again.
+/// Instructions that a compaction brought in behind it stay.
+pub(super) fn take_back_prompt(
+    session: &mut AgentSession,
+    prompt: &MessageId,
+    deps: &AgentDeps<'_>,
+) -> Result<(), AgentError> {
+    let messages = session.conversation.log().replay().messages();
+    let Some(place) = messages.iter().position(|message| message.id == *prompt) else { return Ok(()) };
+    let behind = &messages[place + 1..];
+    if behind.iter().any(|message| message.role == Role::Model) {
+        return Ok(());
+    }
+    let is_instruction = |part: &Part| part.origin == Origin::Memory;
+    let instructions: Vec<Vec<Part>> = behind
+        .iter()
+        .filter(|message| message.parts.iter().all(is_instruction))
+        .map(|message| message.parts.clone())
+        .collect();
+    session.conversation.rewind_to(prompt)?;
+    session.forget_latest_request();
+    for parts in instructions {
+        session.append(&deps.message(Role::User, parts), deps)?;
+    }
+    deps.emit(Event::PromptTakenBack);
+    Ok(())
 }
 
 /// The rules that another program's compaction dropped from the transcript, unless they were restored before.
 fn restore_rules(session: &AgentSession) -> Option<Part> {
     let conversation = &session.conversation;
-    if !conversation.log().replay().has_dropped() {
+    let replay = conversation.log().replay();
+    if !replay.has_dropped() && !replay.has_imported_compaction() {
         return None;
     }
     let messages = conversation.transcript().messages();

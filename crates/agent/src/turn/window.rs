@@ -5,7 +5,7 @@ use longhaul_conversation::{Message, TokenCount};
 
 use super::session::{AgentSession, CountedRequest};
 use super::state::TurnState;
-use crate::event::Overflow;
+use crate::event::{Overflow, OverflowCause};
 use crate::models::ModelProfile;
 use crate::prompt::has_session_context;
 
@@ -152,7 +152,13 @@ fn find_overflow(request: TokenCount, used: TokenCount, window: TokenCount) -> O
     let remaining = window - used;
     // What is used may be too much by itself, however short the message.
     let is_over = used > window || request.0 as f64 > remaining.0 as f64 * MARGIN;
-    is_over.then_some(Overflow { request, remaining, window, fixed: Fixed::default() })
+    is_over.then_some(Overflow {
+        request,
+        remaining,
+        window,
+        fixed: Fixed::default(),
+        cause: OverflowCause::Size,
+    })
 }
 
 /// The window that a request has to fit in so that the guard lets it pass, however it is divided.

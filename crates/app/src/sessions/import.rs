@@ -1,45 +1,82 @@
-//! Imports a recorded session of any format into this project.
+//! Imports a recorded session of any format into this project, with all that was said in it.
+//!
+//! What the other agent had compacted away is in the log as if it had been said here, and each of its compactions is a record
+//! of ours: the model sees what it saw before, `undo` brings back what a compaction took away, and programs that pass our
+//! records over see everything. A log of Gemini CLI or of Longhaul is copied record by record.
 
-use std::path::Path;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
-use longhaul_conversation::Message;
-use longhaul_formats::{Entry, EntryKind, Session, Setup, SideChain};
-use longhaul_sessions::{Log, LogError, NewSession, SessionKind};
+use anyhow::{Context, anyhow};
+use longhaul_conversation::{Estimator, Message, MessageId, Origin, Part, Role, TokenCount};
+use longhaul_formats::{
+    Compaction, CompactionReport, CompactionTokens, Entry, EntryKind, Format, HistoryStep, IMPORTED, Session,
+    SessionHistory, Setup, SideChain, detect_format, read_history, same_but_for_marks,
+};
+use longhaul_sessions::{Log, LogError, NewSession, SessionKind, load_metadata, title_from};
 use uuid::Uuid;
 
-use super::input::{ProgressReader, display_name};
-use super::load;
+use super::input::{self, ProgressReader, display_name};
 use crate::clock::now;
 use crate::failure::hinted;
-use crate::project::Project;
+use crate::project::{Project, session_file};
 
-/// Reads a session of any format; an error if it has no messages.
-pub fn read(file: &Path, watch: ProgressReader<'_>) -> anyhow::Result<Session> {
-    let session = load(file, watch)?;
-    if session.transcript.messages().is_empty() {
-        let name = display_name(file);
-        return Err(hinted(anyhow!("{name} has no messages"), "pass a session with messages"));
-    }
-    Ok(session)
+/// A recorded session, ready to be imported.
+#[derive(Debug)]
+pub struct RecordedSession {
+    history: SessionHistory,
+    /// The file and its records, if it is a log that can be copied.
+    records: Option<(PathBuf, Vec<u8>)>,
 }
 
-/// Imports a session of any format: returns its log, open to be continued, and its id here.
-pub fn bring_in(project: &Project, session: &Session) -> Result<(Log, String), LogError> {
-    let (mut log, id) = begin(project, session)?;
-    let imported = fill(&mut log, session).and_then(|()| import_side_chains(project, &id, session));
-    if let Err(error) = imported {
+impl RecordedSession {
+    /// The session as it stood at the end.
+    pub fn session(&self) -> &Session {
+        &self.history.session
+    }
+}
+
+/// A session that was imported.
+#[derive(Debug)]
+pub struct ImportedSession {
+    /// Its log, open to be continued.
+    pub log: Log,
+    /// Its id here.
+    pub id: String,
+}
+
+/// Reads a session of any format; an error if it has no messages.
+pub fn read(given: &Path, watch: ProgressReader<'_>) -> anyhow::Result<RecordedSession> {
+    let file = session_file(given)?;
+    let name = display_name(&file);
+    let failed = || format!("could not read {name}");
+    let mut bytes = Vec::new();
+    watch(input::open(&file)?).read_to_end(&mut bytes).with_context(failed)?;
+    let history = read_history(bytes.as_slice()).with_context(failed)?;
+    if history.session.transcript.messages().is_empty() {
+        return Err(hinted(anyhow!("{name} has no messages"), "pass a session with messages"));
+    }
+    let is_log = detect_format(bytes.as_slice()).is_ok_and(|format| format == Format::GeminiJsonl);
+    Ok(RecordedSession { history, records: is_log.then_some((file, bytes)) })
+}
+
+/// Imports a session.
+pub fn bring_in(project: &Project, recorded: &RecordedSession) -> Result<ImportedSession, LogError> {
+    let (mut log, id) = begin(project, recorded)?;
+    let filled = fill(&mut log, recorded);
+    if let Err(error) = filled.and_then(|()| import_side_chains(project, &id, recorded.session())) {
         // Half a session is worse than none: the file it came from is still there.
         let path = log.path().to_path_buf();
         drop(log);
         std::fs::remove_file(&path).ok();
         return Err(error);
     }
-    Ok((log, id))
+    Ok(ImportedSession { log, id })
 }
 
 /// Begins the log. The session keeps its id if nothing here has it already.
-fn begin(project: &Project, session: &Session) -> Result<(Log, String), LogError> {
+fn begin(project: &Project, recorded: &RecordedSession) -> Result<(Log, String), LogError> {
+    let session = recorded.session();
     let own = session.info.session_id.as_deref().and_then(|id| Uuid::parse_str(id).ok());
     let listing = project.store().list();
     let is_free = |id: &String| {
@@ -48,11 +85,16 @@ fn begin(project: &Project, session: &Session) -> Result<(Log, String), LogError
     };
     let id = own.map(|id| id.to_string()).filter(is_free).unwrap_or_else(new_id);
     let new = new_session(project, session, id);
-    match Log::create(&project.home.chats(), &new) {
+    let chats = project.home.chats();
+    let create = |new: &NewSession| match &recorded.records {
+        Some((file, records)) => Log::fork_from(records.as_slice(), file, &chats, new, None),
+        None => Log::create(&chats, new),
+    };
+    match create(&new) {
         // Another session has the same beginning of its id, and began in the same minute.
         Err(LogError::AlreadyThere { .. }) => {
             let new = NewSession { id: new_id(), ..new };
-            Ok((Log::create(&project.home.chats(), &new)?, new.id))
+            Ok((create(&new)?, new.id))
         }
         log => Ok((log?, new.id)),
     }
@@ -69,24 +111,125 @@ fn new_session(project: &Project, session: &Session, id: String) -> NewSession {
     }
 }
 
-fn fill(log: &mut Log, session: &Session) -> Result<(), LogError> {
-    let transcript = &session.transcript;
-    if !transcript.system.is_empty() || !transcript.tools.is_empty() {
-        let setup = Setup { system: transcript.system.clone(), tools: transcript.tools.clone() };
-        log.record(&Entry { id: new_id(), at: Some(now()), kind: EntryKind::Setup(setup) })?;
+/// Writes everything behind the header. The times are those of the session; only when it was imported is new.
+fn fill(log: &mut Log, recorded: &RecordedSession) -> Result<(), LogError> {
+    let session = recorded.session();
+    let info = &session.info;
+    if recorded.records.is_none() {
+        let transcript = &session.transcript;
+        if !transcript.system.is_empty() || !transcript.tools.is_empty() {
+            let setup = Setup { system: transcript.system.clone(), tools: transcript.tools.clone() };
+            log.record(&Entry { id: new_id(), at: info.started, kind: EntryKind::Setup(setup) })?;
+        }
+        take_steps(log, &recorded.history)?;
     }
-    append(log, transcript.messages())?;
-    if let Some(title) = session.info.title.as_deref().filter(|title| !title.is_empty()) {
-        log.set_summary(title)?;
+    let title = info.title.as_deref().filter(|title| !title.trim().is_empty() && !is_summary(title));
+    match title {
+        Some(title) if recorded.records.is_none() => log.set_summary(title)?,
+        Some(_) => {}
+        None => name_by_request(log, &recorded.history)?,
     }
-    // What was said long ago is new here: nothing that cleans up may take it for a session nobody needs.
-    log.set_updated(now())?;
+    if let Some(ended) = info.ended {
+        log.set_updated(ended)?;
+    }
+    log.set_imported(now())?;
     log.sync()
+}
+
+/// Does in the log what was done in the session.
+fn take_steps(log: &mut Log, history: &SessionHistory) -> Result<(), LogError> {
+    let session = &history.session;
+    let mut said: Vec<Message> = Vec::new();
+    for step in &history.steps {
+        if let HistoryStep::Said(message) = step {
+            said.push(Message::clone(message));
+            continue;
+        }
+        append(log, &said)?;
+        said.clear();
+        match step {
+            HistoryStep::Said(_) => {}
+            HistoryStep::TakenBack(id) => take_back(log, id)?,
+            HistoryStep::Compacted { before, messages } => compact(log, session, *before, messages)?,
+        }
+    }
+    append(log, &said)?;
+    // Whatever way the agent went: the model sees what it saw last.
+    let seen = session.transcript.messages();
+    let shown = log.replay().transcript();
+    let is_same = shown.messages().len() == seen.len()
+        && shown.messages().iter().zip(seen).all(|(shown, seen)| same_but_for_marks(shown, seen));
+    if is_same { Ok(()) } else { compact(log, session, estimate(shown.messages()), seen) }
 }
 
 /// Messages are written in pieces, so that no single write is as large as the session.
 fn append(log: &mut Log, messages: &[Message]) -> Result<(), LogError> {
     messages.chunks(64).try_for_each(|chunk| log.append_all(chunk))
+}
+
+fn take_back(log: &mut Log, id: &MessageId) -> Result<(), LogError> {
+    match log.rewind_to(id) {
+        Err(LogError::NoSuchMessage { .. }) => Ok(()),
+        rewound => rewound,
+    }
+}
+
+/// Records a compaction of the agent's.
+fn compact(
+    log: &mut Log,
+    session: &Session,
+    before: TokenCount,
+    messages: &[Message],
+) -> Result<(), LogError> {
+    let known = |message: &Message| log.replay().message(&message.id).is_some();
+    let own: Vec<Message> = messages.iter().filter(|message| !known(message)).cloned().collect();
+    let newest = messages.iter().rev().find_map(|message| message.at);
+    let at = own.iter().find_map(|message| message.at).or(newest).or(session.info.started);
+    let report = CompactionReport {
+        status: "compressed".into(),
+        rung: IMPORTED.into(),
+        reason: format!("compacted before it was imported ({})", session.info.format),
+        tokens: CompactionTokens { before, after: estimate(messages), added: estimate(&own) },
+        summariser: session.info.format.as_str().into(),
+        ..CompactionReport::default()
+    };
+    let kind = EntryKind::Compaction(Compaction { report, messages: messages.to_vec() });
+    log.record(&Entry { id: new_id(), at, kind })
+}
+
+fn estimate(messages: &[Message]) -> TokenCount {
+    Estimator::default().messages(messages)
+}
+
+/// Names the session after its first request, unless that is its name anyway.
+fn name_by_request(log: &mut Log, history: &SessionHistory) -> Result<(), LogError> {
+    let mut requests = history.messages().filter_map(request_of);
+    let Some(first) = requests.next() else { return Ok(()) };
+    // The argument of a command, a number or a "yes" says nothing; what was asked next does.
+    let telling = (!is_telling(&first)).then(|| requests.find(|request| is_telling(request))).flatten();
+    let title = title_from(telling.as_ref().unwrap_or(&first));
+    let listed = load_metadata(log.path()).ok().flatten();
+    let listed = listed.and_then(|listed| listed.first_user_message).map(|first| title_from(&first));
+    if title.is_empty() || listed.as_ref() == Some(&title) { Ok(()) } else { log.set_summary(&title) }
+}
+
+/// The words of a message in which a person wants something done.
+fn request_of(message: &Message) -> Option<String> {
+    let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
+    let text = typed.filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+    let words = text.trim();
+    let is_request = message.role == Role::User && !words.is_empty() && !words.starts_with(['/', '?', '<']);
+    (is_request && !is_summary(words)).then(|| words.to_string())
+}
+
+fn is_telling(request: &str) -> bool {
+    request.split_whitespace().nth(2).is_some()
+        || request.chars().filter(|letter| !letter.is_ascii()).nth(3).is_some()
+}
+
+/// Returns true for the words with which a summary of an earlier conversation begins.
+fn is_summary(text: &str) -> bool {
+    text.trim_start().starts_with("This session is being continued from a previous conversation")
 }
 
 fn import_side_chains(project: &Project, parent: &str, session: &Session) -> Result<(), LogError> {

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::plural;
-use longhaul_formats::{Format, Session};
+use longhaul_formats::Format;
 use longhaul_sessions::{Log, LogError, NewSession, SessionKind};
 use longhaul_skills::Inbox;
 use longhaul_workspace::Home;
 
-use super::import::{self, new_id};
+use super::import::{self, ImportedSession, RecordedSession, new_id};
 use super::input::{self, ProgressReader};
 use crate::clock::now;
 use crate::failure::hinted;
@@ -34,9 +34,9 @@ pub enum FoundSession {
     /// A session of Longhaul or Gemini CLI, continued in place.
     Ours(Box<Log>),
     /// The same, left unchanged and continued in a copy, with its file.
-    Forked(PathBuf, Box<Session>),
+    Forked(PathBuf, Box<RecordedSession>),
     /// Any other, continued in a copy of our own.
-    Theirs(Box<Session>),
+    Theirs(Box<RecordedSession>),
 }
 
 /// Starts a session; an error if it cannot be recorded.
@@ -54,9 +54,12 @@ pub fn find(given: &Path, is_forked: bool, watch: ProgressReader<'_>) -> anyhow:
     // A missing file is named before anything could be made in its place.
     drop(input::open(&path)?);
     if is_forked {
-        let session = Box::new(import::read(&path, watch)?);
-        let is_ours = session.info.format == Format::GeminiJsonl;
-        return Ok(if is_ours { FoundSession::Forked(path, session) } else { FoundSession::Theirs(session) });
+        let recorded = Box::new(import::read(&path, watch)?);
+        let is_ours = recorded.session().info.format == Format::GeminiJsonl;
+        return Ok(match is_ours {
+            true => FoundSession::Forked(path, recorded),
+            false => FoundSession::Theirs(recorded),
+        });
     }
     match Log::open_existing(&path) {
         Err(LogError::OtherFormat { .. }) => Ok(FoundSession::Theirs(Box::new(import::read(&path, watch)?))),
@@ -79,7 +82,7 @@ impl FoundSession {
     pub fn id(&self) -> Option<String> {
         match self {
             Self::Ours(log) => log.replay().info().session_id.clone(),
-            Self::Forked(_, session) | Self::Theirs(session) => session.info.session_id.clone(),
+            Self::Forked(_, recorded) | Self::Theirs(recorded) => recorded.session().info.session_id.clone(),
         }
     }
 
@@ -87,7 +90,7 @@ impl FoundSession {
     pub fn model(&self) -> Option<String> {
         let messages = match self {
             Self::Ours(log) => log.replay().messages(),
-            Self::Forked(_, session) | Self::Theirs(session) => session.transcript.messages(),
+            Self::Forked(_, recorded) | Self::Theirs(recorded) => recorded.session().transcript.messages(),
         };
         // Some agents write a name of their own under what no model wrote.
         let is_name = |model: &&String| !model.is_empty() && !model.starts_with('<');
@@ -105,17 +108,17 @@ impl FoundSession {
                 let opened = OpenSession::of(project, *log, id, notes, None);
                 Ok(OpenSession { warnings: [recovered, opened.warnings].concat(), ..opened })
             }
-            Self::Forked(path, session) => {
+            Self::Forked(path, recorded) => {
                 let new = new_session(&project);
                 let log = Log::fork_of(&path, &chats, &new, None).map_err(not_begun)?;
-                let count = plural(session.transcript.messages().len(), "message", "messages");
+                let count = plural(recorded.session().transcript.messages().len(), "message", "messages");
                 let told = format!("copied {count}");
                 Ok(OpenSession::of(project, log, new.id, notes, Some(&told)))
             }
-            Self::Theirs(session) => {
-                let count = plural(session.transcript.messages().len(), "message", "messages");
-                let told = format!("imported {count} from {}", session.info.format);
-                let (log, id) = import::bring_in(&project, &session).map_err(not_begun)?;
+            Self::Theirs(recorded) => {
+                let ImportedSession { log, id } = import::bring_in(&project, &recorded).map_err(not_begun)?;
+                let count = plural(log.replay().history().len(), "message", "messages");
+                let told = format!("imported {count} from {}", recorded.session().info.format);
                 Ok(OpenSession::of(project, log, id, notes, Some(&told)))
             }
         }

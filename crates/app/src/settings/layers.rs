@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use longhaul_conversation::{Estimator, TokenCount, Weights};
+use longhaul_conversation::{EstimateProfile, Estimator, TokenCount, Weights};
 use longhaul_workspace::{Decider, Environment, Home, Trust};
 use serde_json::Value;
 
@@ -172,7 +172,14 @@ impl Settings {
     pub fn estimator(&self) -> Estimator {
         let non_ascii = self.value(&["longhaul", "estimate", "nonAscii"]).and_then(kind::weight);
         let standard = Weights::default();
-        Estimator { weights: Weights { non_ascii: non_ascii.unwrap_or(standard.non_ascii), ..standard } }
+        let profile = match self.text(&["longhaul", "estimate", "profile"]) {
+            Some("reference") => EstimateProfile::Reference,
+            _ => EstimateProfile::Uniform,
+        };
+        Estimator {
+            weights: Weights { non_ascii: non_ascii.unwrap_or(standard.non_ascii), ..standard },
+            profile,
+        }
     }
 
     /// The model to talk to.
@@ -343,6 +350,8 @@ mod tests {
         assert_eq!(layered(&[]).estimator(), Estimator::default());
         let heavy = layered(&[r#"{"longhaul": {"estimate": {"nonAscii": 1.5}}}"#]);
         assert_eq!(heavy.estimator().weights, Weights::HEAVY);
+        let reference = layered(&[r#"{"longhaul": {"estimate": {"profile": "reference"}}}"#]);
+        assert_eq!(reference.estimator().profile, EstimateProfile::Reference);
     }
 
     /// The home in a user's folder.

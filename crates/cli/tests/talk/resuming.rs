@@ -57,6 +57,34 @@ fn unknown_sessions_are_not_guessed() {
 }
 
 #[test]
+fn a_rule_from_before_an_imported_compaction_comes_back_once() {
+    let sandbox = Sandbox::gemini([gemini::text("One."), gemini::text("Two.")]);
+    let said = |id: &str, kind: &str, text: &str| {
+        json!({"type": kind, "uuid": id, "sessionId": "7d5a2b3c-0000-4000-8000-000000000001",
+            "timestamp": "2026-01-02T03:04:05Z", "message": {"role": kind, "content": text}})
+    };
+    let mut summary = said("s", "user", "This session is being continued from a previous conversation.");
+    summary["isCompactSummary"] = true.into();
+    let lines = [
+        said("a", "user", "Write the zebra notes. Never push to main."),
+        said("b", "assistant", "Written."),
+        json!({"type": "system", "subtype": "compact_boundary", "sessionId": "7d5a2b3c-0000-4000-8000-000000000001"}),
+        summary,
+        said("c", "user", "Now the changelog"),
+        said("d", "assistant", "Changed."),
+    ];
+    sandbox.write("claude.jsonl", &lines.map(|line| format!("{line}\n")).concat());
+    let file = sandbox.path("claude.jsonl");
+    sandbox.answer(&["-p", "go on", "--resume", file.to_str().expect("a path")]);
+    sandbox.answer(&["-p", "and on", "--resume"]);
+    for request in sandbox.server.requests() {
+        let sent = request.body.to_string();
+        assert_eq!(sent.matches("Never push to main.").count(), 1, "{sent}");
+        assert!(sent.contains("is being continued") && !sent.contains("zebra"), "{sent}");
+    }
+}
+
+#[test]
 fn a_rule_that_another_programs_compaction_dropped_comes_back_once() {
     let sandbox = Sandbox::gemini(["One.", "Two.", "Three."].map(gemini::text));
     sandbox.answer(&["-p", "Never touch vendor/legacy. Say hi."]);

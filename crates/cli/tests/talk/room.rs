@@ -16,18 +16,26 @@ fn desk_with_window(window: u64, compaction: &str, replies: impl IntoIterator<It
 }
 
 #[test]
-fn a_message_that_does_not_fit_is_not_sent_but_kept() {
-    let sandbox = desk_with_window(4_000, OFFLINE, []);
+fn a_message_that_does_not_fit_is_not_sent_and_taken_back() {
+    let sandbox = desk_with_window(4_000, OFFLINE, [gemini::text("Hello."), gemini::text("Fine.")]);
     let long = words(3_000);
     sandbox.check_fails(&["-p", &long], &["the message does not fit", "of 4,000 are left", "shorten it"]);
     assert!(sandbox.server.requests().is_empty());
-    assert!(sandbox.session().contains("word2999"));
+    assert!(sandbox.session().contains("word2999"), "the log keeps it");
+    sandbox.answer(&["-p", "hi"]);
+    sandbox.check_fails(&["-p", &long, "--resume"], &["does not fit", "was taken back, and --resume"]);
+    sandbox.answer(&["-p", "Shorter.", "--resume"]);
+    let sent = sandbox.server.requests().last().expect("a request").body.to_string();
+    assert!(
+        sent.contains("Shorter.") && !sent.contains("word2999"),
+        "it is not paid for with the next prompt"
+    );
     let output = sandbox.say(&["-p", &long, "--output-format", "stream-json"]);
     let lines = lines(&text(&output.stdout));
-    assert_eq!(types(&lines), ["init", "overflow", "result"]);
+    assert_eq!(types(&lines), ["init", "overflow", "prompt_taken_back", "result"]);
     let overflow = &lines[1];
     assert!(overflow["request_tokens"].as_u64() > overflow["remaining_tokens"].as_u64(), "{overflow}");
-    let result = &lines[2];
+    let result = &lines[3];
     assert_eq!((&result["status"], &result["overflow"]["window"]), (&json!("overflow"), &json!(4_000)));
 }
 

@@ -94,6 +94,7 @@ impl Reader for Claude {
 
     fn finish(&mut self, out: &mut Out<'_>) {
         self.flush(out);
+        out.end_compaction();
     }
 }
 
@@ -174,6 +175,11 @@ impl Claude {
             let chain = record.str("agentId").or_else(|| record.str("slug")).unwrap_or("side chain");
             return out.side(chain, message);
         }
+        // The summary comes on a line of its own behind the boundary.
+        let is_summary = message.parts.iter().any(|part| part.origin == Origin::Summary);
+        if !is_summary {
+            out.end_compaction();
+        }
         self.open_calls.extend(message.calls().map(|call| call.id.clone()));
         if message.role == Role::User && self.open_calls.is_empty() {
             self.flush(out);
@@ -183,7 +189,8 @@ impl Claude {
         }
         if message.role == Role::User {
             let message = unlike_others(message, out);
-            return out.put(message);
+            out.put(message);
+            return out.end_compaction();
         }
         let begun = self.model_ids.get(&message.id).copied();
         if begun == Some(out.info.compactions) {

@@ -232,6 +232,7 @@ impl Codex {
         if let Some(text) = summary.filter(|_| !is_told) {
             self.summary(Part::text(Origin::Summary, text), at, out);
         }
+        out.end_compaction();
     }
 
     /// An item of a history that replaces the one before: what the user said earlier is the same message.

@@ -1,18 +1,20 @@
 //! Reads Gemini CLI sessions: the record-per-line form and the older single object.
 //!
 //! A model's message carries its tool calls with their results, which become a user message of their own behind it.
-//! The same response may also have been recorded as a user message; the one found first counts.
+//! The same response may also have been recorded as a user message. It counts once, where it was found first; if the two say
+//! different things, as the newer one says.
 //!
 //! Records of Longhaul's own stand between the others. They rewrite the transcript, and may bring back what was rewritten,
 //! so that the messages are kept here while the file is read.
 
 mod checkpoint;
+mod results;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{
-    Body, CallId, Change, Extra, MediaData, Message, MessageId, Origin, Output, Part, Role, Thought,
-    TokenCount, ToolCall, ToolResult, ToolStatus, Usage, Vendor,
+    Body, CallId, Change, Extra, MediaData, Message, MessageId, Output, Part, Role, Thought, TokenCount,
+    ToolCall, ToolResult, Usage, Vendor,
 };
 use longhaul_wire::{CallIds, Json, List, Object, close_references, each_item, text_parts};
 use serde_json::{Map, Value};
@@ -20,6 +22,7 @@ use serde_json::{Map, Value};
 use crate::records::status_of_word;
 use longhaul_wire::gemini::read_part;
 
+use self::results::{LaterResult, as_response, keep_newest_results};
 use super::displayed::{keep_typed, shown_text};
 use super::{Known, Reader};
 use crate::Format;
@@ -91,7 +94,7 @@ fn is_message(record: &Object<'_>) -> bool {
 pub(crate) struct Gemini {
     ids: CallIds,
     /// The message that holds the response to each call.
-    answered: HashMap<CallId, MessageId>,
+    pub(crate) answered: HashMap<CallId, MessageId>,
     /// Which message made each call last.
     owners: HashMap<CallId, MessageId>,
     pub(crate) branch: Branch,
@@ -103,11 +106,13 @@ pub(crate) struct Gemini {
     is_unannounced: bool,
 }
 
-/// A message that was read, and the results that it carries as a message of their own.
+/// A message that was read, the results that it carries as a message of their own, and those of calls that other messages
+/// answer.
 #[derive(Debug, Default)]
 struct Placed {
     message: Option<Message>,
     response: Option<Message>,
+    later: Vec<LaterResult>,
 }
 
 /// The messages that a reader with bounded memory still has, the oldest first.
@@ -174,7 +179,7 @@ impl Gemini {
             None => return out.skip("$longhaul"),
             Some(Record::Exact(message)) => {
                 for result in message.results() {
-                    self.answers(&result.call, &message.id);
+                    self.answered_elsewhere(&result.call, &message.id);
                 }
                 return self.put(message, out);
             }
@@ -302,6 +307,7 @@ impl Gemini {
 
     /// Puts what was read in its place: a response behind its call.
     fn place(&mut self, placed: Placed, out: &mut Out<'_>) {
+        placed.later.into_iter().for_each(|later| self.renew(later, out));
         let Some(message) = placed.message else { return };
         let after = message.id.clone();
         self.put(message, out);
@@ -320,18 +326,18 @@ impl Gemini {
                 let mut parts = self.parts(record.take("content"), Role::User);
                 close_references(&mut parts);
                 let had_parts = !parts.is_empty();
-                parts.retain(|part| part.as_result().is_none_or(|result| self.answers(&result.call, &id)));
+                let (mut parts, later) = self.split_later(parts, &id);
                 keep_newest_results(&mut parts);
                 if let Some(shown) = record.get("displayContent").and_then(shown_text) {
                     parts = keep_typed(parts, &shown);
                 }
                 if had_parts && parts.is_empty() {
                     out.skip("response recorded twice");
-                    return Placed::default();
+                    return Placed { later, ..Placed::default() };
                 }
                 let extra = Extra::boxed(Vendor::Agent, record.into_map());
                 let message = Message { at, extra, ..Message::new(id, Role::User, parts) };
-                Placed { message: Some(message), response: None }
+                Placed { message: Some(message), response: None, later }
             }
             Some("gemini") => self.model(id, at, record),
             kind => {
@@ -359,13 +365,17 @@ impl Gemini {
         parts.extend(content);
         parts.retain(|part| !part.is_empty() || part.extra.is_some());
         let response_id = response_id(&id);
-        let mut responses = Vec::new();
+        let (mut responses, mut later) = (Vec::new(), Vec::new());
         let mut recorded = Recorded::in_parts(&parts);
         recorded.ids.iter().for_each(|call| self.reopen(call, &id));
         let mut answered_at = at;
         for call in tool_calls.into_iter().filter_map(Json::into_object) {
             answered_at = answered_at.max(call.time("timestamp"));
-            self.tool_call(call, &mut recorded, &id, &mut parts, &mut responses);
+            let read = self.tool_call(call, &mut recorded, &id, &mut parts);
+            let (own, others) = self.split_later(read, &response_id);
+            // What came with a result that does not count here is in the other message.
+            responses.extend(own.into_iter().filter(|_| others.is_empty()));
+            later.extend(others);
         }
         let mut message = Message::new(id, Role::Model, parts);
         message.at = at;
@@ -374,17 +384,17 @@ impl Gemini {
         message.extra = Extra::boxed(Vendor::Agent, record.into_map());
         let response = (!responses.is_empty())
             .then(|| Message { at: answered_at, ..Message::new(response_id, Role::User, responses) });
-        Placed { message: Some(message), response }
+        Placed { message: Some(message), response, later }
     }
 
+    /// Adds a call to the parts of its message, unless they have it, and returns the parts of its result.
     fn tool_call(
         &mut self,
         mut call: Object<'_>,
         recorded: &mut Recorded,
         message: &MessageId,
         parts: &mut Vec<Part>,
-        responses: &mut Vec<Part>,
-    ) {
+    ) -> Vec<Part> {
         let name = call.take_string("name").unwrap_or_default();
         let own_id = call.take_string("id");
         let args = call.take("args").map_or_else(|| Value::Object(Map::new()), Json::into_value);
@@ -398,7 +408,7 @@ impl Gemini {
             parts.push(Part::call(ToolCall { id: id.clone(), name: name.clone(), args, reasoning: None }));
         }
         let read = match call.take("result") {
-            None | Some(Json::Null) => return,
+            None | Some(Json::Null) => return Vec::new(),
             Some(Json::String(text)) => {
                 vec![Part::result(ToolResult::text(id.clone(), text).with_name(&name))]
             }
@@ -414,23 +424,7 @@ impl Gemini {
             })],
         };
         self.ids.close(&name, &id);
-        if !self.answers(&id, &response_id(message)) {
-            return;
-        }
-        responses.extend(as_response(read, &id, &name, status));
-    }
-
-    /// True if `message` may answer `call`: no other message has.
-    fn answers(&mut self, call: &CallId, message: &MessageId) -> bool {
-        self.answered.entry(call.clone()).or_insert_with(|| message.clone()) == message
-    }
-
-    /// A message calls under this id. Some servers number the calls of each answer anew, so that an id which was answered
-    /// before waits for a result again.
-    fn reopen(&mut self, call: &CallId, message: &MessageId) {
-        if self.owners.insert(call.clone(), message.clone()).as_ref() != Some(message) {
-            self.answered.remove(call);
-        }
+        as_response(read, &id, &name, status)
     }
 
     fn parts(&mut self, content: Option<Json<'_>>, role: Role) -> Vec<Part> {
@@ -475,50 +469,6 @@ impl Recorded {
         let place = self.open.iter().position(|call| call.name == name && call.args == *args)?;
         self.open.remove(place).map(|call| call.id)
     }
-}
-
-/// Keeps one result for each call: of two in one message, the newer in the place of the older.
-fn keep_newest_results(parts: &mut Vec<Part>) {
-    let mut places: HashMap<CallId, usize> = HashMap::new();
-    let mut kept: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts.drain(..) {
-        match part.as_result().map(|result| result.call.clone()) {
-            Some(call) => match places.get(&call) {
-                Some(place) => kept[*place] = part,
-                None => {
-                    places.insert(call, kept.len());
-                    kept.push(part);
-                }
-            },
-            None => kept.push(part),
-        }
-    }
-    *parts = kept;
-}
-
-/// The parts of a recorded result as the answer to one call. Texts without a response around them are the answer.
-fn as_response(parts: Vec<Part>, id: &CallId, name: &str, status: ToolStatus) -> Vec<Part> {
-    let has_response = parts.iter().any(|part| part.as_result().is_some());
-    let mut response: Vec<Part> =
-        parts.into_iter().map(|part| Part { origin: Origin::Tool, ..part }).collect();
-    if !has_response {
-        let answer = ToolResult {
-            output: Output::Empty,
-            nested: response,
-            ..ToolResult::text(id.clone(), "").with_name(name).with_status(status)
-        };
-        return vec![Part::result(answer)];
-    }
-    for part in &mut response {
-        if let Body::Result(result) = &mut part.body {
-            result.call = id.clone();
-            result.name.get_or_insert_with(|| name.to_string());
-            if status != ToolStatus::Unstated {
-                result.status = status;
-            }
-        }
-    }
-    response
 }
 
 fn read_thought(thought: &Json<'_>) -> Option<Part> {
@@ -781,6 +731,31 @@ mod tests {
         // Calls that lost their id when the history was compacted, and results that did not.
         let nameless = call("a").replace(r#""id":"call_0","#, "");
         check(&[ASK, &nameless, &lines[1], &lines[2]], "u:hi | m:call(lh-call-1) | u:result(lh-call-1=one)");
+    }
+
+    #[test]
+    fn of_two_messages_that_answer_a_call_the_newer_counts() {
+        let response = |text: &str, more: &str| {
+            format!(
+                r#"{{"id":"3","type":"user","content":[{{"functionResponse":{{"id":"c","name":"ls","response":{{"output":"{text}"}}}}}}{more}]}}"#
+            )
+        };
+        let renewed = "u:hi | m:thought[**Plan** look] call(c) | u:result(c=new)";
+        check(&[ASK, CALL, &response("new", "")], renewed);
+        let status = session(&[ASK, CALL, &response("new", "")]).transcript.messages()[2]
+            .results()
+            .next()
+            .map(|result| result.status);
+        assert_eq!(status, Some(ToolStatus::Succeeded));
+        check(&[ASK, CALL, &response("new", r#",{"text":"go on"}"#)], &format!("{renewed} | u:go on"));
+        let open =
+            r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"ls","args":{}}]}"#;
+        check(
+            &[ASK, open, &response("old", ""), CALL],
+            "u:hi | m:thought[**Plan** look] call(c) | u:result(c=a b)",
+        );
+        let checkpoint = format!(r#"{{"$set":{{"messages":[{ASK},{CALL},{}]}}}}"#, response("new", ""));
+        check(&[ASK, CALL, &checkpoint], renewed);
     }
 
     #[test]

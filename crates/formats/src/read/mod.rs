@@ -217,30 +217,50 @@ pub fn read_session_in(
     collect(watch, |sink| find_format_in(bytes, |found, rest| read_found(found, rest, Memory::Whole, sink)))
 }
 
+/// The pieces of a session that were read so far.
+#[derive(Default)]
+pub(crate) struct Collector {
+    pub(crate) transcript: Transcript,
+    side_chains: Vec<SideChain>,
+    places: HashMap<String, usize>,
+    warnings: Vec<Warning>,
+}
+
+impl Collector {
+    pub(crate) fn take(&mut self, event: Event) {
+        match event {
+            Event::Change(change) => self.transcript.apply(change),
+            Event::Side { chain, message } => {
+                let place = *self.places.entry(chain).or_insert_with_key(|chain| {
+                    self.side_chains.push(SideChain { id: chain.clone(), messages: Vec::new() });
+                    self.side_chains.len() - 1
+                });
+                self.side_chains[place].messages.push(message);
+            }
+            Event::Warning(warning) => self.warnings.push(warning),
+            Event::CompactionStart | Event::CompactionEnd => {}
+        }
+    }
+
+    pub(crate) fn finish(self, info: SessionInfo) -> Session {
+        let Self { mut transcript, side_chains, warnings, .. } = self;
+        transcript.system.clone_from(&info.system);
+        transcript.tools.clone_from(&info.tools);
+        Session { info, transcript, side_chains, warnings }
+    }
+}
+
 /// Collects what `read` hands over.
 pub(crate) fn collect(
     watch: &mut dyn FnMut(&mut Change, &mut Transcript),
     read: impl FnOnce(&mut dyn FnMut(Event)) -> Result<SessionInfo, ReadError>,
 ) -> Result<Session, ReadError> {
-    let mut transcript = Transcript::default();
-    let mut side_chains: Vec<SideChain> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut warnings = Vec::new();
-    let info = read(&mut |event| match event {
-        Event::Change(mut change) => {
-            watch(&mut change, &mut transcript);
-            transcript.apply(change);
+    let mut collector = Collector::default();
+    let info = read(&mut |mut event| {
+        if let Event::Change(change) = &mut event {
+            watch(change, &mut collector.transcript);
         }
-        Event::Side { chain, message } => {
-            let place = *places.entry(chain).or_insert_with_key(|chain| {
-                side_chains.push(SideChain { id: chain.clone(), messages: Vec::new() });
-                side_chains.len() - 1
-            });
-            side_chains[place].messages.push(message);
-        }
-        Event::Warning(warning) => warnings.push(warning),
+        collector.take(event);
     })?;
-    transcript.system.clone_from(&info.system);
-    transcript.tools.clone_from(&info.tools);
-    Ok(Session { info, transcript, side_chains, warnings })
+    Ok(collector.finish(info))
 }

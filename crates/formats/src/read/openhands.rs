@@ -358,6 +358,7 @@ impl Kept {
                 self.put(message, out);
             }
         }
+        out.end_compaction();
     }
 }
 

@@ -83,6 +83,7 @@ impl Tree {
                 self.shown.clear();
                 let wanted = self.visible(Some(place));
                 self.show(wanted, out);
+                out.end_compaction();
             }
         }
     }
@@ -148,7 +149,8 @@ mod tests {
         let mut warnings = 0;
         let mut sink = |event| match event {
             Event::Change(change) => transcript.apply(change),
-            _ => warnings += 1,
+            Event::Warning(_) => warnings += 1,
+            _ => {}
         };
         let mut out = Out::new(Format::Pi, &mut sink);
         let mut tree = Tree::default();

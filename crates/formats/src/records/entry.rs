@@ -8,8 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::branch::{Branch, RecordedCompaction};
+use super::delta::{decode_delta, encode_delta};
 use super::exact::{decode_message, decode_parts, decode_tools, encode_message, encode_parts, encode_tools};
 use super::view::{Piece, decode_view, encode_view};
+
+/// The rung of compactions that another agent made before the session was imported.
+pub const IMPORTED: &str = "imported";
 
 /// The version of the records that are written and understood.
 const VERSION: u64 = 1;
@@ -245,9 +249,14 @@ pub(crate) fn encode_entry(entry: &Entry, branch: &Branch) -> Value {
     envelope(kind, Some(&entry.id), entry.at, fields)
 }
 
-/// A record that has the message in full, which counts instead of any other form of it.
-pub fn encode_exact(message: &Message) -> Value {
-    envelope("exact", None, None, object([("message", encode_message(message))]))
+/// A record that has the message in full, which counts instead of any other form of it. What `read`, the form that the
+/// records before give it, has of it already is not written again.
+pub fn encode_exact(message: &Message, read: Option<&Message>) -> Value {
+    let message = match read {
+        Some(read) => encode_delta(message, read),
+        None => encode_message(message),
+    };
+    envelope("exact", None, None, object([("message", message)]))
 }
 
 /// A record that takes back the rewrite with this id.
@@ -280,7 +289,11 @@ pub(crate) fn decode_record(mut record: Object<'_>, branch: &Branch) -> Option<R
     let id = record.take_string("id").unwrap_or_default();
     let at = record.time("at");
     match record.take_string("kind")?.as_str() {
-        "exact" => decode_message(record.take("message")?).map(Record::Exact),
+        "exact" => {
+            let message = record.take("message")?;
+            let read = message.get("id").and_then(Json::as_str).map(MessageId::from);
+            decode_delta(message, read.and_then(|id| branch.get(&id))).map(Record::Exact)
+        }
         "setup" => Some(Record::Setup(Setup {
             system: decode_parts(record.take_array("system")?)?,
             tools: decode_tools(record.take_array("tools")?)?,

@@ -30,6 +30,11 @@ const VENDORS: [(&str, Vendor); 5] = [
 
 /// The message as JSON.
 pub(super) fn encode_message(message: &Message) -> Value {
+    encode_message_with(message, encode_parts(&message.parts))
+}
+
+/// The message as JSON, with its parts as they are given.
+pub(super) fn encode_message_with(message: &Message, parts: Value) -> Value {
     let mut encoded = object([("id", message.id.as_str().into()), ("role", message.role.as_str().into())]);
     if let Some(at) = message.at {
         encoded.insert("at".into(), at.as_millis().into());
@@ -38,13 +43,21 @@ pub(super) fn encode_message(message: &Message) -> Value {
     if let Some(usage) = &message.usage {
         encoded.insert("usage".into(), encode_usage(usage));
     }
-    encoded.insert("parts".into(), encode_parts(&message.parts));
+    encoded.insert("parts".into(), parts);
     insert_extra(&mut encoded, &message.extra);
     Value::Object(encoded)
 }
 
 /// The message that [`encode_message`] wrote.
 pub(super) fn decode_message(message: Json<'_>) -> Option<Message> {
+    decode_message_with(message, decode_parts)
+}
+
+/// The message that [`encode_message_with`] wrote, with its parts as `decode` reads them.
+pub(super) fn decode_message_with(
+    message: Json<'_>,
+    decode: impl FnOnce(Vec<Json<'_>>) -> Option<Vec<Part>>,
+) -> Option<Message> {
     let mut fields = message.into_object()?;
     let role = match fields.str("role")? {
         "user" => Role::User,
@@ -52,7 +65,7 @@ pub(super) fn decode_message(message: Json<'_>) -> Option<Message> {
         _ => return None,
     };
     let id = MessageId::new(fields.take_string("id")?);
-    let parts = decode_parts(fields.take_array("parts")?)?;
+    let parts = decode(fields.take_array("parts")?)?;
     let at = fields.get("at").and_then(as_millis);
     let usage = fields.get("usage").map(decode_usage);
     let model = fields.take_string("model");
@@ -123,7 +136,7 @@ pub(super) fn decode_tools(tools: Vec<Json<'_>>) -> Option<Vec<ToolDeclaration>>
     decoded.collect()
 }
 
-fn encode_part(part: &Part) -> Value {
+pub(super) fn encode_part(part: &Part) -> Value {
     let (kind, body) = match &part.body {
         Body::Text(text) => ("text", text.as_str().into()),
         Body::Thought(thought) => ("thought", encode_thought(thought)),
@@ -142,7 +155,7 @@ fn encode_part(part: &Part) -> Value {
     Value::Object(encoded)
 }
 
-fn decode_part(part: Json<'_>) -> Option<Part> {
+pub(super) fn decode_part(part: Json<'_>) -> Option<Part> {
     let mut fields = part.into_object()?;
     let origin = Origin::from_word(fields.str("origin")?)?;
     let extra = decode_extra(&mut fields)?;
@@ -177,7 +190,7 @@ pub(crate) fn decode_opaque(mut opaque: Value) -> Option<Opaque> {
     Some(Opaque { vendor, value: decode_value(value)? })
 }
 
-fn encode_thought(thought: &Thought) -> Value {
+pub(super) fn encode_thought(thought: &Thought) -> Value {
     let mut encoded = object([("text", thought.text.as_str().into())]);
     if let Some(Signature { vendor, value }) = &thought.signature {
         let signature = object([("vendor", vendor_word(*vendor).into()), ("value", value.as_str().into())]);
@@ -187,7 +200,7 @@ fn encode_thought(thought: &Thought) -> Value {
     Value::Object(encoded)
 }
 
-fn decode_thought(mut thought: Object<'_>) -> Option<Thought> {
+pub(super) fn decode_thought(mut thought: Object<'_>) -> Option<Thought> {
     let signature = match thought.take_object("signature") {
         None => None,
         Some(mut signature) => {
@@ -198,7 +211,7 @@ fn decode_thought(mut thought: Object<'_>) -> Option<Thought> {
     Some(Thought { text: thought.take_string("text")?, signature, item: thought.take_string("item") })
 }
 
-fn encode_call(call: &ToolCall) -> Value {
+pub(super) fn encode_call(call: &ToolCall) -> Value {
     let mut encoded = object([
         ("id", call.id.as_str().into()),
         ("name", call.name.as_str().into()),
@@ -208,7 +221,7 @@ fn encode_call(call: &ToolCall) -> Value {
     Value::Object(encoded)
 }
 
-fn decode_call(mut call: Object<'_>) -> Option<ToolCall> {
+pub(super) fn decode_call(mut call: Object<'_>) -> Option<ToolCall> {
     Some(ToolCall {
         id: CallId::new(call.take_string("id")?),
         name: call.take_string("name")?,
@@ -217,7 +230,7 @@ fn decode_call(mut call: Object<'_>) -> Option<ToolCall> {
     })
 }
 
-fn encode_result(result: &ToolResult) -> Value {
+pub(super) fn encode_result(result: &ToolResult) -> Value {
     let mut encoded = object([("call", result.call.as_str().into())]);
     insert_text(&mut encoded, "name", result.name.as_ref());
     if result.status != ToolStatus::Unstated {
@@ -238,7 +251,7 @@ fn encode_result(result: &ToolResult) -> Value {
     Value::Object(encoded)
 }
 
-fn decode_result(mut result: Object<'_>) -> Option<ToolResult> {
+pub(super) fn decode_result(mut result: Object<'_>) -> Option<ToolResult> {
     let status = match result.str("status") {
         None => ToolStatus::Unstated,
         Some(word) => status_of_word(word)?,
@@ -300,7 +313,7 @@ fn insert_text(encoded: &mut Map<String, Value>, key: &str, text: Option<&String
     }
 }
 
-fn insert_extra(encoded: &mut Map<String, Value>, extra: &Option<Box<Extra>>) {
+pub(super) fn insert_extra(encoded: &mut Map<String, Value>, extra: &Option<Box<Extra>>) {
     if let Some(extra) = extra {
         let fields: Map<String, Value> =
             extra.fields.iter().map(|(key, value)| (key.clone(), encode_value(value))).collect();
@@ -311,7 +324,7 @@ fn insert_extra(encoded: &mut Map<String, Value>, extra: &Option<Box<Extra>>) {
 
 /// The extra fields; the outer `None` says that they cannot be read.
 #[expect(clippy::option_option, reason = "no fields and broken fields are different things")]
-fn decode_extra(fields: &mut Object<'_>) -> Option<Option<Box<Extra>>> {
+pub(super) fn decode_extra(fields: &mut Object<'_>) -> Option<Option<Box<Extra>>> {
     let Some(mut extra) = fields.take_object("extra") else { return Some(None) };
     let vendor = vendor_of_word(extra.str("vendor")?)?;
     let fields = extra.take_object("fields")?.into_fields();

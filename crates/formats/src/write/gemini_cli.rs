@@ -105,10 +105,15 @@ fn each_record(session: &Session, losses: &mut Losses, mut emit: impl FnMut(Valu
     }
 }
 
-/// One message as a record. Results in it are named by `names` where they do not say which tool they are of.
-pub(crate) fn encode_record(message: &Message, names: HashMap<&CallId, &str>) -> Value {
+/// One message as a record. Results in it are named by `names` where they do not say which tool they are of; those of calls
+/// that other messages answer, by `answered`, are left out.
+pub(crate) fn encode_record(
+    message: &Message,
+    names: HashMap<&CallId, &str>,
+    answered: HashMap<CallId, MessageId>,
+) -> Value {
     let mut losses = Losses::default();
-    let mut writer = Writer::of_one(&mut losses, names);
+    let mut writer = Writer { answered, ..Writer::of_one(&mut losses, names) };
     match message.role {
         Role::User => writer.user(&message.id, message, &message.parts),
         Role::Model => writer.model(message, &Answers::default()),
@@ -141,7 +146,7 @@ struct Writer<'a> {
     ids: HashSet<&'a MessageId>,
     /// True if the session comes from Gemini CLI, so that its records' further fields have a place here.
     is_own: bool,
-    /// The message that answers each call: the reader takes no second one, and of two in one message the newer.
+    /// The message that answers each call: there is one for the reader, too.
     answered: HashMap<CallId, MessageId>,
     clock: Clock,
 }

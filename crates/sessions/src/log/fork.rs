@@ -46,8 +46,23 @@ impl Log {
         through: Option<&MessageId>,
     ) -> Result<Self, LogError> {
         let reading = |cause| failed("read", source, cause);
+        let file = File::open(source).map_err(reading)?;
+        Self::fork_from(BufReader::with_capacity(1 << 18, file), source, folder, new, through)
+    }
+
+    /// As [`Log::fork`], of the records of a session; `source` names where they come from.
+    ///
+    /// # Errors
+    /// As [`Log::fork_of`].
+    pub fn fork_from(
+        mut input: impl BufRead,
+        source: &Path,
+        folder: &Path,
+        new: &NewSession,
+        through: Option<&MessageId>,
+    ) -> Result<Self, LogError> {
+        let reading = |cause| failed("read", source, cause);
         let mut lines = String::new();
-        let mut input = BufReader::with_capacity(1 << 18, File::open(source).map_err(reading)?);
         let mut replay = Replay::default();
         let mut bytes = Vec::new();
         loop {

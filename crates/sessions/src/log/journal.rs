@@ -137,12 +137,21 @@ impl Log {
         self.take_and_write(&json!({"$set": {"memoryScratchpad": notes}}))
     }
 
-    /// Says when something was last added, where the messages do not: what is old by this date may be cleaned up.
+    /// Says when something was last added, where the messages do not.
     ///
     /// # Errors
     /// [`LogError::Io`], and then nothing has happened.
     pub fn set_updated(&mut self, at: Timestamp) -> Result<(), LogError> {
         self.take_and_write(&json!({"$set": {"lastUpdated": at.to_string()}}))
+    }
+
+    /// Says when the session was imported: one that was had long ago is not old here, and nothing that cleans up may take it
+    /// for a session that nobody needs.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], and then nothing has happened.
+    pub fn set_imported(&mut self, at: Timestamp) -> Result<(), LogError> {
+        self.take_and_write(&json!({"$set": {"importedAt": at.to_string()}}))
     }
 
     /// Takes back this message and everything after it. A compaction that covers it is void.
@@ -207,7 +216,8 @@ impl Log {
 
     /// Folds a message into the replay and adds the lines that do this to `lines`.
     pub(super) fn take_message(&mut self, message: &Message, lines: &mut String) {
-        let model = self.model_answered_by(message).cloned();
+        let model = self.model_answered_by(message).filter(|_| !self.replay.is_answered_elsewhere(message));
+        let model = model.cloned();
         let answered = model.as_ref().and_then(|model| encode_answered(model, message));
         let is_answer = answered.is_some();
         let record = answered.unwrap_or_else(|| self.replay.encode_message(message));
@@ -215,7 +225,8 @@ impl Log {
         for meant in model.iter().filter(|_| is_answer).chain([message]) {
             let read = self.replay.message(&meant.id);
             if !read.is_some_and(|read| same_but_for_marks(read, meant)) {
-                self.take_line(&encode_exact(meant), lines);
+                let record = encode_exact(meant, read);
+                self.take_line(&record, lines);
             }
         }
     }

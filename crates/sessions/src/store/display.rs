@@ -13,10 +13,19 @@ impl ListedSession {
     }
 }
 
+/// The title of a session that begins with this request.
+///
+/// ```
+/// assert_eq!(longhaul_sessions::title_from("  Fix\n the build "), "Fix the build");
+/// ```
+pub fn title_from(request: &str) -> String {
+    shorten(collapse(request, |letter| !is_control(letter)))
+}
+
 fn display_name(summary: Option<&str>, first_message: Option<&str>) -> String {
     let is_given = |name: &String| !name.is_empty();
     let summary = summary.map(|summary| collapse(summary, |letter| !is_control(letter)));
-    let message = || first_message.map(|message| shorten(collapse(message, |letter| !is_control(letter))));
+    let message = || first_message.map(title_from);
     summary
         .filter(is_given)
         .or_else(|| message().filter(is_given))

@@ -85,6 +85,11 @@ impl ListedSession {
         &self.metadata.id
     }
 
+    /// When it was last needed here: something was added, or it was imported.
+    pub fn last_used(&self) -> Timestamp {
+        self.metadata.imported.map_or(self.updated, |imported| imported.max(self.updated))
+    }
+
     /// True if this is the session with the id `current`, as far as the name of the file tells: it contains the first
     /// eight letters.
     pub fn is_current(&self, current: &str) -> bool {

@@ -33,6 +33,9 @@ pub struct SessionMetadata {
     pub started: Option<Timestamp>,
     /// When something was last added, where the file says so.
     pub updated: Option<Timestamp>,
+    /// When it was imported, if it was.
+    #[serde(default)]
+    pub imported: Option<Timestamp>,
     /// One sentence on what it is about.
     pub summary: Option<String>,
     /// The number of messages, including those of the program to its user.
@@ -198,6 +201,7 @@ impl Fold {
         }
         self.head.started = time(fields.start_time).or(self.head.started);
         self.head.updated = time(fields.last_updated).or(self.head.updated);
+        self.head.imported = time(fields.imported_at).or(self.head.imported);
         self.head.summary = text(fields.summary).or(self.head.summary.take());
         if let Some(messages) = fields.messages {
             if self.first_request.is_none() {
@@ -320,6 +324,12 @@ mod tests {
         check(&[r#"{"id":"3","type":"info","content":"x"}"#], (1, 0, false, ""));
         let response = r#"{"id":"3","type":"user","content":[{"functionResponse":{"id":"c"}}]}"#;
         check(&[ASK, CALL, response], (3, 1, true, "Fix the build"));
+    }
+
+    #[test]
+    fn a_session_is_not_called_by_the_summary_it_begins_with() {
+        let summary = r#"{"id":"0","type":"user","content":"This session is being continued from a previous conversation that ran out of context."}"#;
+        check(&[summary, ASK], (2, 2, true, "Fix the build"));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use longhaul_workspace::ProjectHome;
 
 pub use delete::Deletion;
+pub use display::title_from;
 pub use error::StoreError;
 pub use list::{Flaw, FlawedFile, ListedSession, Listing};
 pub use metadata::{Scratchpad, SessionMetadata, SessionRole, load_metadata};

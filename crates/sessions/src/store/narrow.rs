@@ -29,6 +29,7 @@ pub(super) struct Fields<'a> {
     pub(super) project_hash: Option<Cow<'a, str>>,
     pub(super) start_time: Option<Cow<'a, str>>,
     pub(super) last_updated: Option<Cow<'a, str>>,
+    pub(super) imported_at: Option<Cow<'a, str>>,
     pub(super) session_kind: Option<Cow<'a, str>>,
     pub(super) summary: Option<Cow<'a, str>>,
     pub(super) notes: Notes<'a>,
@@ -105,6 +106,7 @@ impl<'a> Fields<'a> {
             b"projectHash" => self.project_hash = value.read()?,
             b"startTime" => self.start_time = value.read()?,
             b"lastUpdated" => self.last_updated = value.read()?,
+            b"importedAt" => self.imported_at = value.read()?,
             b"kind" => self.session_kind = value.read()?,
             b"summary" => self.summary = value.read()?,
             b"memoryScratchpad" => self.notes = value.read()?,
@@ -161,16 +163,17 @@ pub(super) fn is_request(text: &str) -> bool {
 
 /// True if a program wrote a text in the user's place.
 pub(super) fn is_injected(text: &str) -> bool {
-    const TAGS: [&str; 6] = [
+    const STARTS: [&str; 7] = [
         "<session_context>",
         "<hook_context>",
         "<state_snapshot",
         "<system-reminder",
         "<environment_context",
         "<user_instructions",
+        "This session is being continued from a previous conversation",
     ];
     let text = text.trim_start();
-    TAGS.iter().any(|tag| text.starts_with(tag))
+    STARTS.iter().any(|start| text.starts_with(start))
 }
 
 /// The content of a message: a text, a part or a list of parts.

@@ -6,7 +6,7 @@ use super::list::{ListedSession, Listing};
 impl Listing {
     /// The session that was used last.
     pub(crate) fn latest(&self) -> Option<&ListedSession> {
-        self.sessions.iter().max_by_key(|session| (session.updated, session.index))
+        self.sessions.iter().max_by_key(|session| (session.last_used(), session.index))
     }
 
     /// The session that `given` means: `latest`, a whole id, or its number in the list.

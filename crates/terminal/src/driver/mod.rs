@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentDeps, AgentError, Event, Spending, TurnEnd};
 use longhaul_compaction::{Input, compact_offline, prepare};
-use longhaul_conversation::{Message, MessageId, Origin, Part, Role};
+use longhaul_conversation::{Message, MessageId, ModelError, Origin, Part, Role};
 use longhaul_display::text::sentence;
 use longhaul_engine::{EngineError, RecordId};
 use longhaul_hooks::{EndReason, SessionSource};
@@ -208,7 +208,7 @@ impl<S: Services> Driver<S> {
         let end = end.map_err(|AgentError::Session(error)| {
             if self.turns() == turns {
                 // The message was not recorded at all: the user sends it again.
-                self.notes = notes;
+                self.notes.clone_from(&notes);
                 self.send(DriverMessage::Restore(text.clone()));
                 return Notice {
                     hint: Some(
@@ -219,13 +219,14 @@ impl<S: Services> Driver<S> {
             }
             not_recorded(&error)
         })?;
-        match end {
-            TurnEnd::Overflow(_) => {
-                self.remove_message(&text)?;
-                self.send(DriverMessage::Restore(text));
-            }
-            TurnEnd::Blocked { .. } => self.send(DriverMessage::Restore(text)),
-            _ => {}
+        let is_refused = matches!(
+            end,
+            TurnEnd::Overflow(_) | TurnEnd::Failed(ModelError::TooLong) | TurnEnd::Blocked { .. }
+        );
+        // A message that was blocked or taken back is not in the session: the user rephrases it.
+        if is_refused && self.turns() == turns {
+            self.notes = notes;
+            self.send(DriverMessage::Restore(text));
         }
         Ok(())
     }
@@ -250,14 +251,6 @@ impl<S: Services> Driver<S> {
             None => self.notify(Notice::info("Nothing to retry.")),
         }
         Ok(())
-    }
-
-    /// Removes a message that did not fit, so that the user can rephrase it.
-    fn remove_message(&mut self, text: &str) -> Result<(), Notice> {
-        let messages = self.agent.conversation().log().replay().messages();
-        let said = messages.iter().rev().find(|message| typed_text(message).is_some_and(|said| said == text));
-        let Some(id) = said.map(|message| message.id.clone()) else { return Ok(()) };
-        self.agent.conversation_mut().rewind_to(&id).map_err(|error| failure(&error))
     }
 
     async fn compact(&mut self, focus: Option<String>) -> Result<(), Notice> {

@@ -229,6 +229,10 @@ fn handle_event(state: &mut UiState, event: Event) -> Vec<UiEffect> {
             state,
             &Notice::info("The request was too long for the model. Retrying with a shorter one."),
         ),
+        Event::PromptTakenBack => {
+            state.is_prompt_back = true;
+            Vec::new()
+        }
         Event::Looping { detail } => {
             notify(state, &Notice::warning(format!("The model is stuck in a loop: {detail}")))
         }
@@ -268,7 +272,8 @@ fn count(state: &mut UiState, usage: &Usage) {
 
 fn ended(state: &mut UiState, end: &TurnEnd) -> Vec<UiEffect> {
     let mut effects = flush(state);
-    if let Some(notice) = view::turn_end(end, &state.status) {
+    let is_prompt_back = std::mem::take(&mut state.is_prompt_back);
+    if let Some(notice) = view::turn_end(end, is_prompt_back, &state.status) {
         effects.extend(notify(state, &notice));
     }
     effects

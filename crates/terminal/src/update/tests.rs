@@ -522,9 +522,11 @@ fn what_does_not_fit_is_typed_again() {
         remaining: TokenCount(4_000),
         window: TokenCount(32_000),
         fixed: Default::default(),
+        cause: Default::default(),
     };
     let mut harness = Harness::new();
-    harness.enter("too long").receive_event(Event::Ended(TurnEnd::Overflow(overflow)));
+    harness.enter("too long").receive_event(Event::PromptTakenBack);
+    harness.receive_event(Event::Ended(TurnEnd::Overflow(overflow)));
     harness.receive(DriverMessage::Restore("too long".into())).receive(DriverMessage::Done);
     assert_eq!(harness.state.editor.text(), "too long");
     let said = harness.printed.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longhaul_agent::{Approval, ApprovalRequest, LimitOf, TurnEnd};
-use longhaul_conversation::{FinishReason, grouped};
+use longhaul_conversation::{FinishReason, ModelError, grouped};
 use longhaul_display::text::sentence;
 use longhaul_display::{Style, StyledLine, paragraphs};
 use longhaul_display::{diff, markdown};
@@ -119,8 +119,9 @@ pub(crate) fn decision(approving: &ApprovalDialog, approval: &Approval, width: u
     line.wrap(width, 4)
 }
 
-/// A notice about the end of a turn, if it needs one.
-pub(crate) fn turn_end(end: &TurnEnd, status: &StatusLine) -> Option<Notice> {
+/// A notice about the end of a turn, if it needs one. A prompt that was taken back is in the input again.
+pub(crate) fn turn_end(end: &TurnEnd, is_prompt_back: bool, status: &StatusLine) -> Option<Notice> {
+    let back = if is_prompt_back { "Your message is back in the input. " } else { "" };
     Some(match end {
         TurnEnd::Finished(FinishReason::Length) => {
             Notice::warning("The answer reached the model's output limit.")
@@ -130,19 +131,24 @@ pub(crate) fn turn_end(end: &TurnEnd, status: &StatusLine) -> Option<Notice> {
             .with_hint("Rephrase your message, or try another model."),
         TurnEnd::Finished(_) => return None,
         TurnEnd::Overflow(overflow) => {
+            let what = if is_prompt_back { "Your message does" } else { "The next step does" };
             let text = format!(
-                "Your message does not fit: it needs about {} tokens, but only {} of {} are left.",
+                "{what} not fit: it needs about {} tokens, but only {} of {} are left.",
                 grouped(overflow.request.0),
                 grouped(overflow.remaining.0),
                 grouped(overflow.window.0)
             );
             let is_used = overflow.remaining.0 * 4 < overflow.window.0 * 3;
-            let remedy = overflow.remedy().unwrap_or_else(|| match is_used {
-                true => "shorten it, or type /compress to make room".to_string(),
-                false => "shorten it, or use a model with a larger context window".to_string(),
+            let remedy = overflow.remedy().unwrap_or_else(|| match (is_prompt_back, is_used) {
+                (false, _) => "type /compress to make room, or /rewind to take back messages".to_string(),
+                (true, true) => "shorten it, or type /compress to make room".to_string(),
+                (true, false) => "shorten it, or use a model with a larger context window".to_string(),
             });
-            let hint = format!("Your message is back in the input. {}.", sentence(&remedy));
-            Notice::error(text).with_hint(hint)
+            Notice::error(text).with_hint(format!("{back}{}.", sentence(&remedy)))
+        }
+        TurnEnd::Failed(error @ ModelError::TooLong) => {
+            let hint = format!("{back}{}", sentence(error.hint().as_ref()));
+            Notice::error(sentence(&error.to_string())).with_hint(hint)
         }
         TurnEnd::Failed(error) => {
             Notice::error(sentence(&error.to_string())).with_hint(sentence(error.hint().as_ref()))

@@ -180,7 +180,7 @@ fn a_failure_keeps_what_had_arrived_but_no_calls() {
 }
 
 #[test]
-fn a_message_that_never_fits_ends_the_turn_and_is_kept() {
+fn a_message_that_never_fits_ends_the_turn_and_is_taken_back() {
     let mut trial = Trial::new(2_000);
     let model = ScriptedModel::new([ScriptedReply::text("Fine.")]);
     let long = words(2_000);
@@ -188,10 +188,57 @@ fn a_message_that_never_fits_ends_the_turn_and_is_kept() {
     assert!(overflow.request > overflow.remaining && overflow.window == TokenCount(2_000), "{overflow:?}");
     assert!(trial.has(|event| *event == Event::Overflow(overflow)));
     assert!(model.requests().is_empty());
-    assert_eq!(trial.recorded(), ["user: (context)".to_string(), format!("user: {long}")]);
-    // The session is not lost: what is too long is compacted when the user goes on.
+    assert!(trial.has(|event| *event == Event::PromptTakenBack));
+    assert_eq!(trial.recorded(), ["user: (context)"]);
+    let said = trial.agent.conversation().log().replay().said().len();
+    assert_eq!(said, 2, "the log keeps it");
     assert_eq!(trial.run("Never mind.", &model), TurnEnd::Finished(FinishReason::Stop));
+    let sent = texts(&model.requests()[0]).concat();
+    assert!(sent.contains("Never mind.") && !sent.contains(&long), "it is not paid for with the next one");
     trial.check_valid();
+}
+
+#[test]
+fn a_message_that_the_provider_refuses_is_taken_back() {
+    let mut trial = Trial::new(100_000);
+    trial.run("Hello.", &ScriptedModel::new([ScriptedReply::text("Yes.")]));
+    let before = trial.recorded();
+    let too_long = || ScriptedReply::error(ModelError::TooLong);
+    let model = ScriptedModel::new([too_long(), too_long(), ScriptedReply::text("Fine.")]);
+    assert_eq!(trial.run("Refused words.", &model), TurnEnd::Failed(ModelError::TooLong));
+    assert!(trial.has(|event| *event == Event::PromptTakenBack));
+    assert_eq!(trial.recorded(), before);
+    let next = ScriptedModel::new([ScriptedReply::text("Fine.")]);
+    assert_eq!(trial.run("Shorter.", &next), TurnEnd::Finished(FinishReason::Stop));
+    assert!(!texts(&next.requests()[0]).concat().contains("Refused words."));
+    // What the model has begun to work on stays.
+    let call = Part::call(longhaul_conversation::ToolCall::new("c9", "no_such_tool"));
+    let works = ScriptedReply::events([ResponseEvent::Part(call)]);
+    let model = ScriptedModel::new([works, too_long(), too_long()]);
+    assert_eq!(trial.run("Work.", &model), TurnEnd::Failed(ModelError::TooLong));
+    assert!(trial.recorded().iter().any(|message| message == "user: Work."), "{:?}", trial.recorded());
+    trial.check_valid();
+}
+
+#[test]
+fn without_a_fallback_the_hint_names_the_ways_out() {
+    let mut settings = settings(4_000);
+    settings.budget.threshold = Some(Threshold::Off);
+    settings.compaction.fallback = longhaul_engine::Fallback::Off;
+    let mut trial = Trial::with(settings);
+    let refuses: &ScriptedModel = Box::leak(Box::new(ScriptedModel::new(
+        (0..9).map(|_| ScriptedReply::error(ModelError::Refused { reason: "no".into() })),
+    )));
+    trial.aids.summariser =
+        Some(Box::new(longhaul_engine::ByModel::new(refuses, "small", TokenCount(100_000))));
+    let model = ScriptedModel::new([ScriptedReply::text(words(900)), ScriptedReply::text("never")]);
+    trial.run("Recite.", &model);
+    let TurnEnd::Overflow(overflow) = trial.run(&words(840), &model) else { panic!("there is no room") };
+    assert_eq!(overflow.cause, crate::OverflowCause::NoSummary);
+    let remedy = overflow.remedy().expect("a remedy");
+    for word in ["longhaul.compaction.fallback", "offline", "larger context window", "new session"] {
+        assert!(remedy.contains(word), "{remedy}");
+    }
 }
 
 #[test]

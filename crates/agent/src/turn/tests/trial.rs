@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use longhaul_conversation::{
     Message, Model, Part, Request, ScriptedModel, Timestamp, TokenCount, find_faults,
 };
-use longhaul_engine::Folder;
+use longhaul_engine::{Folder, Summariser};
 use longhaul_formats::Replay;
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_sessions::{Log, NewSession, SessionKind};
@@ -47,6 +47,7 @@ pub(in crate::turn) struct Aids {
     pub(in crate::turn) routing: Option<Routing>,
     pub(in crate::turn) editor: Option<PathBuf>,
     pub(in crate::turn) hooks: Option<(Hooks, HookEnvironment)>,
+    pub(in crate::turn) summariser: Option<Box<dyn Summariser>>,
 }
 
 /// Who chooses between which models.
@@ -75,6 +76,7 @@ impl Aids {
             judges,
             router,
             editor: self.editor.as_deref(),
+            summariser: self.summariser.as_deref().unwrap_or(host.summariser),
             memory_use: &|| Some(1 << 20),
             hooks: self.hooks.as_ref().map(|(hooks, environment)| HookPoints { hooks, environment }),
             ..host

@@ -140,7 +140,8 @@ impl ModelCompactor {
     fn snapshot(&self, task: &CompactionTask<'_>) -> Option<String> {
         let shared = &*self.shared;
         // Tokens are characters / 4 here, whatever the characters are.
-        let estimator = Estimator { weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 } };
+        let estimator =
+            Estimator { weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 }, ..Estimator::default() };
         let options = PlanOptions { estimator, ..PlanOptions::new(shared.chosen.window) };
         let prepared = PreparedMessages::as_given(task.context);
         let input = Input::new(&self.tracker, &prepared, &options);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use longhaul_app::project::{Project, log_failure};
-use longhaul_app::sessions::{bring_in, read};
+use longhaul_app::sessions::{ImportedSession, bring_in, read};
 use serde_json::json;
 
 use crate::input;
@@ -21,10 +21,12 @@ pub(crate) struct ImportOptions {
 }
 
 pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
-    let session = read(&options.file, &input::showing_progress)?;
+    let recorded = read(&options.file, &input::showing_progress)?;
+    let session = recorded.session();
     let (project, notes) = Project::find_or_begin()?;
-    let (log, id) = bring_in(&project, &session).map_err(log_failure)?;
-    let count = session.transcript.messages().len();
+    let ImportedSession { log, id } = bring_in(&project, &recorded).map_err(log_failure)?;
+    let replay = log.replay();
+    let (count, in_context) = (replay.history().len(), replay.transcript().messages().len());
     if options.json {
         return print_json(&json!({
             "schema": 1,
@@ -32,13 +34,15 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
             "file": log.path(),
             "format": session.info.format.as_str(),
             "messages": count,
+            "in_context": in_context,
+            "compactions": replay.info().compactions,
             "subagents": session.side_chains.len(),
             "warnings": session.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "notes": notes,
         }));
     }
     let aside = Screen::of_stderr(color);
-    eprint!("{}", report::warnings(&session, &aside));
+    eprint!("{}", report::warnings(session, &aside));
     for note in notes {
         eprintln!("{} {}", aside.faint("note:"), visible(&note));
     }
@@ -52,6 +56,15 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
     if !session.side_chains.is_empty() {
         let chains = plural(session.side_chains.len(), "sub-agent", "sub-agents");
         text.push_str(&format!("Imported {chains} with it.\n"));
+    }
+    let compactions = replay.info().compactions;
+    if compactions > 0 {
+        let compactions = plural(compactions, "compaction", "compactions");
+        let shown = plural(in_context, "message", "messages");
+        text.push_str(&format!(
+            "It was compacted before ({compactions}): the model sees {shown}; `longhaul recall` finds the rest, and \
+             `longhaul sessions undo {id}` restores it.\n"
+        ));
     }
     text.push_str(&format!("Show it with `longhaul sessions show {id}`.\n"));
     print(&text)

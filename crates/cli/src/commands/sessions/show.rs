@@ -181,7 +181,11 @@ fn show(page: &mut Page, message: &Message, names: &Names, room: usize) {
     let line = format!("{}{who}  {}", mark.unwrap_or_default(), page.screen.faint(&at));
     page.line(&line);
     for part in &message.parts {
-        let (title, text) = body(part, names);
+        let (title, text) = match &part.body {
+            // A message that is shown in full shows what its calls were given, too.
+            Body::Call(call) if room == usize::MAX => (Some(format!("→ {}", call.name)), in_full(&call.args)),
+            _ => body(part, names),
+        };
         if let Some(title) = title {
             page.line(&fit(&visible(&format!("  {title}")), page.screen.width));
         }
@@ -200,6 +204,26 @@ fn lines(page: &mut Page, text: &str, room: usize) {
         let more = page.screen.faint(&format!("  … {} more", plural(count - room, "line", "lines")));
         page.line(&more);
     }
+}
+
+/// The arguments of a call in full, one below the other; texts of several lines as they are.
+fn in_full(args: &Value) -> String {
+    let Value::Object(fields) = args else { return format!("{args:#}") };
+    let mut text = String::new();
+    for (key, value) in fields {
+        let value = match value {
+            Value::String(value) => value.clone(),
+            value => format!("{value:#}"),
+        };
+        match value.contains('\n') {
+            false => text.push_str(&format!("{key}: {value}\n")),
+            true => {
+                text.push_str(&format!("{key}:\n"));
+                value.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
+            }
+        }
+    }
+    text
 }
 
 /// A part as a title, where it has one, and its text.

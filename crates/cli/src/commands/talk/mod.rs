@@ -16,7 +16,7 @@ use longhaul_app::models::Models;
 use longhaul_app::project::log_failure;
 use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::Settings;
-use longhaul_conversation::{FinishReason, Part, Usage};
+use longhaul_conversation::{FinishReason, ModelError, Part, Usage};
 use longhaul_engine::EngineError;
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_sessions::{LogError, load_metadata};
@@ -156,7 +156,6 @@ fn talk(
 
 /// The result of the program for the end of a turn.
 fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
-    let recorded = reporter.recorded();
     match end {
         TurnEnd::Finished(FinishReason::Filtered) => {
             let error = anyhow!("the provider withheld the answer");
@@ -170,10 +169,12 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
                 thousands(overflow.remaining.0),
                 thousands(overflow.window.0),
             );
-            let kept = recorded.map(|session| format!("; it is kept in session {}", visible(&session)));
             let shorten = || "shorten it, or use a model with a larger window".to_string();
             let hint = overflow.remedy().unwrap_or_else(shorten);
-            Err(hinted(error, format!("{hint}{}", kept.unwrap_or_default())))
+            Err(hinted(error, format!("{hint}{}", reporter.after_refusal())))
+        }
+        TurnEnd::Failed(error @ ModelError::TooLong) => {
+            Err(hinted(error.clone(), format!("{}{}", reporter.hint(&error), reporter.after_refusal())))
         }
         TurnEnd::Failed(error) => Err(hinted(error.clone(), reporter.hint(&error))),
         TurnEnd::Cancelled => Err(Interrupted.into()),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use longhaul_app::models::ChosenModel;
 use longhaul_app::sessions::OpenSession;
 use longhaul_conversation::{Consumption, FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
+use longhaul_sessions::load_metadata;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +55,7 @@ struct TurnRecord {
     /// The cost of compactions, in dollars.
     compaction_cost: f64,
     overflow: Value,
+    is_taken_back: bool,
     warnings: Vec<String>,
     is_concluded: bool,
     /// The error after which nothing more can be printed.
@@ -71,10 +74,17 @@ impl Reporter {
         self.color
     }
 
-    /// The id of the session, if it is recorded.
-    pub(super) fn recorded(&self) -> Option<String> {
+    /// The end of a hint after a request that was too long: what became of the prompt.
+    pub(super) fn after_refusal(&self) -> String {
         let record = self.record();
-        record.session.as_str().filter(|_| record.file.is_string()).map(str::to_string)
+        let metadata = record.file.as_str().and_then(|file| load_metadata(Path::new(file)).ok().flatten());
+        match metadata.filter(|known| known.has_resumable_content).map(|known| visible(&known.id)) {
+            Some(session) if record.is_taken_back => {
+                format!("; the message was taken back, and --resume {session} continues without it")
+            }
+            Some(session) => format!("; what was done is kept in session {session}"),
+            None => String::new(),
+        }
     }
 
     /// The hint for a failure; says whether a partial answer is kept.
@@ -146,6 +156,10 @@ impl Reporter {
                 record.overflow = json::overflow(&overflow);
                 let line = json::typed("overflow", record.overflow.clone());
                 self.line(&mut record, &line);
+            }
+            Event::PromptTakenBack => {
+                record.is_taken_back = true;
+                self.line(&mut record, &json!({"type": "prompt_taken_back"}));
             }
             Event::AskedAgain => {
                 self.note("the request was too long for the model; retrying with less");

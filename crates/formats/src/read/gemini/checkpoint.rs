@@ -3,6 +3,7 @@
 use longhaul_conversation::{Change, Message, MessageId, Origin, Part, Role, fingerprint_content};
 use longhaul_wire::List;
 
+use super::results::{LaterResult, with_result};
 use super::{Gemini, MOST_HELD, size_of_part};
 use crate::out::Out;
 use crate::records::CheckpointEffect;
@@ -14,6 +15,13 @@ impl Gemini {
         self.owners.clear();
         let mut messages: Vec<Message> = Vec::new();
         self.each_message(records, out, |_, placed, _| {
+            for LaterResult { message, part } in placed.later {
+                if let Some(known) = messages.iter_mut().rfind(|known| known.id == message)
+                    && let Some(renewed) = with_result(known, part)
+                {
+                    *known = renewed;
+                }
+            }
             messages.extend(placed.message);
             messages.extend(placed.response);
         });

@@ -130,10 +130,10 @@ fn plan_sessions(
         |session: &&ListedSession| active.is_some_and(|id| session.id() == id || session.is_current(id));
     let active_count = sessions.iter().filter(is_active).count();
     let mut others: Vec<&ListedSession> = sessions.iter().filter(|session| !is_active(session)).collect();
-    others.sort_by(|a, b| (b.updated, &b.file_name).cmp(&(a.updated, &a.file_name)));
+    others.sort_by(|a, b| (b.last_used(), &b.file_name).cmp(&(a.last_used(), &a.file_name)));
     let room = max_count.map(|count| count.saturating_sub(active_count.min(1)));
     let doom = |(rank, session): (usize, &ListedSession)| {
-        let reason = reason(session.updated, oldest, room.is_some_and(|room| rank >= room))?;
+        let reason = reason(session.last_used(), oldest, room.is_some_and(|room| rank >= room))?;
         let mut files = vec![session.file_name.clone()];
         files.extend(session.older_files.iter().cloned());
         let item = DoomedItem::Session { id: session.id().to_owned(), files, updated: session.updated };

@@ -262,6 +262,7 @@ fn of_ends(album: &mut Album, width: usize) {
         remaining: TokenCount(remaining),
         window: TokenCount(100_000),
         fixed: Default::default(),
+        cause: Default::default(),
     };
     let fixed = longhaul_compaction::Fixed { tools: TokenCount(96_000), ..Default::default() };
     let full = longhaul_agent::Overflow { fixed, ..overflow(4_000) };
@@ -285,7 +286,11 @@ fn of_ends(album: &mut Album, width: usize) {
         ("at the limit", TurnEnd::LimitReached { limit: 100, of: LimitOf::Turn }),
     ] {
         let mut ended = harness(width);
-        ended.enter("Go.").receive_event(Event::Ended(turn_end)).receive(DriverMessage::Done);
+        ended.enter("Go.");
+        if matches!(turn_end, TurnEnd::Overflow(_) | TurnEnd::Failed(ModelError::TooLong)) {
+            ended.receive_event(Event::PromptTakenBack);
+        }
+        ended.receive_event(Event::Ended(turn_end)).receive(DriverMessage::Done);
         album.keep(name, &mut ended);
     }
     let mut opened = harness(width);
