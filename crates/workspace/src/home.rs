@@ -214,6 +214,11 @@ impl ProjectHome {
         self.root.join("tool-outputs")
     }
 
+    /// The record of folders that tools wrote into.
+    pub fn written_folders(&self) -> PathBuf {
+        self.root.join("longhaul-written-folders.txt")
+    }
+
     /// The plans of a session, or those that belong to none.
     pub fn plans(&self, session: Option<&SafeName>) -> PathBuf {
         session.map_or(self.root.clone(), |session| self.root.join(session)).join("plans")
