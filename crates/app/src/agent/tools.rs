@@ -39,9 +39,9 @@ pub(super) fn load(
     let mut tools: Vec<Box<dyn Tool>> = vec![
         Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
-        Box::new(ListDirectory::new(readable, ignoring.clone())),
+        Box::new(ListDirectory::new(readable, ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(Glob::new(roots.clone(), ignoring.clone())),
-        Box::new(GrepSearch::new(roots.clone(), ignoring.clone())),
+        Box::new(GrepSearch::new(roots.clone(), ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(Replace::new(roots.clone(), ignoring).with_recorder(recorder.clone())),
         Box::new(WriteFile::new(roots.clone()).with_recorder(recorder)),
         Box::new(RunShellCommand::new(roots, shell, jobs.clone())),
