@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod aids;
 mod answers;
+#[cfg(unix)]
+mod attachments;
 mod failures;
 mod keeping;
 mod learning;
