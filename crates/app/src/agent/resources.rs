@@ -60,7 +60,7 @@ impl<'s> AgentResources<'s> {
             let jobs = jobs.running().into_iter();
             jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
         });
-        let subagent_models = SubagentModels::choose(&models, toolkit.definitions());
+        let subagent_models = SubagentModels::choose(&models, helpers.own(), toolkit.definitions());
         let deps = Self {
             calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
             telemetry: settings.telemetry_file(home.root()),
