@@ -36,10 +36,11 @@ impl Environment {
             .map_or_else(|| system_folder().join("settings.json"), Path::to_path_buf)
     }
 
-    /// The administrator's defaults, over which all other settings win.
+    /// The administrator's defaults, over which all other settings win: beside the administrator's settings, unless they are
+    /// named.
     pub fn system_defaults(&self) -> PathBuf {
         set(&self.system_defaults_path)
-            .map_or_else(|| system_folder().join("system-defaults.json"), Path::to_path_buf)
+            .map_or_else(|| self.system_settings().with_file_name("system-defaults.json"), Path::to_path_buf)
     }
 }
 

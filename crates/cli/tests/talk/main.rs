@@ -5,6 +5,8 @@ mod aids;
 mod answers;
 #[cfg(unix)]
 mod attachments;
+#[cfg(unix)]
+mod env_files;
 mod failures;
 mod keeping;
 mod learning;
