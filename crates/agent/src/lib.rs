@@ -61,6 +61,7 @@
 
 mod agent;
 mod approval;
+mod attachments;
 mod delegation;
 mod deps;
 mod editor;
@@ -81,6 +82,7 @@ mod turn;
 
 pub use agent::Agent;
 pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, UserQuestion};
+pub use attachments::{Attachments, attach_files};
 pub use deps::AgentDeps;
 pub use error::AgentError;
 pub use event::{

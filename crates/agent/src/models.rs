@@ -42,6 +42,11 @@ pub trait ModelSource: Send + Sync {
     /// # Errors
     /// The reason why it cannot be asked, in words for the user.
     fn find(&self, name: &str) -> Result<NamedModel<'_>, String>;
+
+    /// The model for small questions, if that is another one than the conversation's.
+    fn helper(&self) -> Option<NamedModel<'_>> {
+        None
+    }
 }
 
 /// A model that was found by its name.

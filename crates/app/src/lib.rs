@@ -37,5 +37,6 @@ pub mod settings_files;
 pub mod skills;
 pub mod strays;
 pub mod trust;
+pub mod variables;
 pub mod withheld;
 pub mod workspace;

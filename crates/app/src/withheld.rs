@@ -28,14 +28,19 @@ impl WithheldVariables {
         let withheld = self.0.iter().find(|(known, _)| known == name);
         withheld.map_or_else(|| std::env::var(name).ok(), |(_, value)| value.clone().into_string().ok())
     }
+
+    /// True if a variable is set, even if its value is not text.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name) || std::env::var_os(name).is_some()
+    }
 }
 
 /// The variable by which a restarted process recognises itself: its process id and the descriptor to read.
 const MARKER: &str = "LONGHAUL_WITHHELD";
 
-/// The environment of commands and hooks.
-pub(crate) fn variables_for_commands(rules: &VariableRules) -> Vec<Variable> {
-    rules.split(std::env::vars_os().filter(|(name, _)| name != MARKER)).given
+/// The environment of this process, without its own mark.
+pub(crate) fn process_variables() -> impl Iterator<Item = Variable> {
+    std::env::vars_os().filter(|(name, _)| name != MARKER)
 }
 
 /// Removes the variables that `rules` withhold from the environment: restarts this process if there are any, and returns them
@@ -49,8 +54,7 @@ pub fn take_out_secrets(rules: impl FnOnce() -> VariableRules) -> Result<Withhel
     if let Some(descriptor) = std::env::var(MARKER).ok().and_then(|marker| descriptor_of(&marker)) {
         return unix::receive(descriptor).map(WithheldVariables);
     }
-    let all = std::env::vars_os().filter(|(name, _)| name != MARKER);
-    let split = rules().split(all);
+    let split = rules().split(process_variables());
     match split.withheld.is_empty() {
         true => Ok(WithheldVariables::default()),
         false => Err(unix::restart(&split, unix::program()?)),

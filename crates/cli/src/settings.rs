@@ -2,7 +2,9 @@
 
 use longhaul_app::environment;
 use longhaul_app::failure::hinted;
-use longhaul_app::settings::{LoadedSettings, Settings, check_restrictions, load_here, unsupported_notice};
+use longhaul_app::settings::{
+    LoadedSettings, Settings, check_restrictions, load_here, load_here_with, unsupported_notice,
+};
 use longhaul_app::trust::untrusted_notice;
 use longhaul_app::withheld::{self, WithheldVariables};
 
@@ -52,7 +54,9 @@ fn load_settings_for(
     color: Color,
     withheld: &WithheldVariables,
 ) -> anyhow::Result<Settings> {
-    let LoadedSettings { settings, warnings, untrusted, needs_trust, review, unsupported } = load_here()?;
+    let LoadedSettings {
+        settings, warnings, untrusted, needs_trust, review, unsupported, env_warnings, ..
+    } = load_here_with(withheld.clone())?;
     let folder = environment::current_folder();
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
@@ -80,7 +84,7 @@ fn load_settings_for(
             format!("{file} is ignored: its folder is not trusted; run `longhaul trust add` to trust it")
         }),
     };
-    for warning in untrusted.into_iter().chain(review.warning(&folder)) {
+    for warning in env_warnings.into_iter().chain(untrusted).chain(review.warning(&folder)) {
         text.push_str(&format!("{label} {}\n", visible(&warning)));
     }
     if reader == SettingsReader::Agent
@@ -89,12 +93,19 @@ fn load_settings_for(
         let label = Screen::of_stderr(color).faint("note:");
         text.push_str(&format!("{label} {}\n", visible(&notice)));
     }
+    if reader == SettingsReader::Agent
+        && let Some((file, names)) = settings.project_variables()
+    {
+        let label = Screen::of_stderr(color).faint("note:");
+        let notice = format!("{} sets {}", file.display(), names.join(", "));
+        text.push_str(&format!("{label} {}\n", visible(&notice)));
+    }
     print_aside(&text);
     if reader == SettingsReader::Agent {
-        check_restrictions(&unsupported, |name| withheld.variable(name)).map_err(|error| {
+        check_restrictions(&unsupported, |name| settings.variable(name)).map_err(|error| {
             let hint = error.hint();
             hinted(error, hint)
         })?;
     }
-    Ok(settings.with_withheld(withheld.clone()))
+    Ok(settings)
 }

@@ -99,6 +99,44 @@ fn the_window_comes_from_the_strongest_layer() {
 }
 
 #[test]
+fn an_administrator_has_the_first_and_the_last_word() {
+    let world = World::new().write("etc/system-defaults.json", &window(1_000));
+    let inspect = |world: &World, set: &[(&str, &Path)]| {
+        let mut command = world.command();
+        command.args(["inspect", "--json", "../session.json"]).envs(set.iter().copied());
+        let said = said(&command.output().unwrap());
+        let inspection: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        inspection["tokens"]["window"].as_u64()
+    };
+    // The defaults are beside the settings, which need not exist, or wherever a variable says.
+    let (system, defaults) = (world.path("etc/settings.json"), world.path("other.json"));
+    let named = [("GEMINI_CLI_SYSTEM_SETTINGS_PATH", system.as_path())];
+    assert_eq!(inspect(&world, &named), Some(1_000));
+    let both = [named[0], ("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", defaults.as_path())];
+    let world = world.write("other.json", &window(1_500));
+    assert_eq!(inspect(&world, &both), Some(1_500));
+    let world = world.write(USER, &window(2_000));
+    assert_eq!(inspect(&world, &named), Some(2_000));
+    let world = world.write(WORKSPACE, &window(3_000));
+    assert_eq!(inspect(&world, &named), Some(3_000));
+    let world = world.write("etc/settings.json", &window(4_000));
+    assert_eq!(inspect(&world, &named), Some(4_000));
+}
+
+#[test]
+fn values_refer_to_variables() {
+    let text = r#"{"longhaul": {"windows": {"my-model": "${LH_WINDOW:-5k}"}}}"#;
+    let world = World::new().write(USER, text);
+    world.check_window(&[], 5_000);
+    world.write("user/.gemini/.env", "LH_WINDOW=6k").check_window(&[], 6_000);
+    let wrong =
+        World::new().write(USER, text).write("user/.gemini/.env", "LH_WINDOW=sk-proj-0123456789abcdefghij");
+    let said = wrong.run(&["inspect", "../session.json"]);
+    check_has(&said.stderr, &["longhaul.windows.my-model must be", "not the value of its variable"]);
+    assert!(!said.stderr.contains("0123456789"), "{}", said.stderr);
+}
+
+#[test]
 fn the_home_can_be_elsewhere() {
     let world = World::new()
         .write(USER, &window(1_000))

@@ -33,7 +33,7 @@ impl Default for VariableRules {
 
 impl VariableRules {
     /// True if a variable is withheld: by the user's lists, else by its name, else by its value.
-    pub(crate) fn withholds(&self, name: &OsStr, value: &OsStr) -> bool {
+    pub fn withholds(&self, name: &OsStr, value: &OsStr) -> bool {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         let is_in = |list: &[String]| list.iter().any(|listed| listed.eq_ignore_ascii_case(&name));
         if !self.is_enabled || is_in(&self.allowed) {

@@ -9,7 +9,7 @@ use crate::diff::{diff_of_binary, diff_of_text};
 use crate::folder::{OpenFolder, Replaces, split};
 use crate::read::{FileReadError, looks_binary, read_whole};
 use crate::{Preview, Roots, ToolAnswer, ToolDisplay};
-use longhaul_workspace::{Decoded, decode_text, encode_text};
+use longhaul_workspace::{Decoded, FolderRecorder, decode_text, encode_text};
 
 /// A file before the change.
 pub(crate) struct ExistingFile {
@@ -92,7 +92,10 @@ impl PlannedChange {
     }
 
     /// Writes the file and answers with a note.
-    pub(crate) fn write(self, roots: &Roots, note: String) -> ToolAnswer {
+    pub(crate) fn write(self, roots: &Roots, recorder: &FolderRecorder, note: String) -> ToolAnswer {
+        if let Some(folder) = self.place.parent() {
+            recorder.note(folder);
+        }
         match self.save(roots) {
             Ok(()) => {
                 let shown = ToolDisplay::Diff { path: self.place.clone(), diff: self.diff.text };

@@ -2,6 +2,8 @@
 
 mod collect;
 
+use std::path::PathBuf;
+
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use longhaul_conversation::{ToolDeclaration, grouped};
@@ -12,6 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::folder::FolderEntryKind;
+use crate::readable::ReadableRoots;
 use crate::walk::{SearchArea, search};
 use crate::{
     BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments, schema_of,
@@ -30,7 +33,7 @@ const MAX_CONTEXT: usize = 20;
 /// The tool `grep_search`.
 #[derive(Clone, Debug)]
 pub struct GrepSearch {
-    roots: Roots,
+    roots: ReadableRoots,
     ignoring: Ignoring,
 }
 
@@ -38,7 +41,7 @@ pub struct GrepSearch {
 struct GrepArguments {
     /// The regular expression, which is held against each line.
     pattern: String,
-    /// The folder, or the file, to search, inside the workspace. Without it, the whole workspace.
+    /// The folder, or the file, to search: in the workspace or among the saved outputs. Without it, the whole workspace.
     #[serde(default, alias = "path")]
     dir_path: Option<String>,
     /// Only files like this are searched: `*.rs` by their names, `src/**/*.rs` by their paths.
@@ -80,7 +83,13 @@ enum IncludeFilter {
 impl GrepSearch {
     /// Searches files inside `roots`, subject to ignore files.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
-        Self { roots, ignoring }
+        Self { roots: ReadableRoots::new(roots), ignoring }
+    }
+
+    /// Also allows the folder of complete outputs, where a call names it or something in it.
+    #[must_use]
+    pub fn with_outputs(self, outputs: fn() -> Option<PathBuf>) -> Self {
+        Self { roots: self.roots.with_outputs(outputs), ..self }
     }
 
     fn task(&self, args: &Value) -> Result<GrepTask, String> {
@@ -100,7 +109,8 @@ impl GrepSearch {
                      literally, or set fixed_strings."
                 )
             })?;
-        let area = SearchArea::find(&self.roots, arguments.dir_path.as_deref(), &self.ignoring)?;
+        let roots = self.roots.roots_for(arguments.dir_path.as_deref().unwrap_or("."));
+        let area = SearchArea::find(&roots, arguments.dir_path.as_deref(), &self.ignoring)?;
         let include = arguments.include.as_deref().filter(|include| !include.is_empty());
         Ok(GrepTask {
             pattern: arguments.pattern,
@@ -139,7 +149,7 @@ impl GrepSearch {
             _ => format!("{summary} for {pattern:?}:"),
         };
         for (path, lines) in collected.lines() {
-            text.push_str(&format!("\n\n{}", self.roots.shorten(path).display()));
+            text.push_str(&format!("\n\n{}", self.roots.workspace().shorten(path).display()));
             let mut next = None;
             for GrepLine { number, is_match, text: line } in lines {
                 if next.is_some_and(|next| next != *number) && collected.has_context {

@@ -32,6 +32,7 @@ mod ignore_files;
 mod line_endings;
 mod list;
 mod read;
+mod readable;
 mod replace;
 mod replace_text;
 mod roots;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use longhaul_conversation::ToolDeclaration;
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::blocking::blocking;
 use crate::folder::{FolderEntry, FolderEntryKind, OpenFolder};
+use crate::readable::ReadableRoots;
 use crate::{
     BoxFuture, IgnoreFiles, Preview, Roots, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
     schema_of,
@@ -27,7 +28,7 @@ const MAX_ENTRIES: usize = 1_000;
 /// The tool `list_directory`.
 #[derive(Clone, Debug)]
 pub struct ListDirectory {
-    roots: Roots,
+    roots: ReadableRoots,
     ignoring: Ignoring,
 }
 
@@ -45,24 +46,35 @@ struct ListDirectoryArguments {
 impl ListDirectory {
     /// Lists folders inside `roots`, subject to ignore files.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
-        Self { roots, ignoring }
+        Self { roots: ReadableRoots::new(roots), ignoring }
+    }
+
+    /// Also allows the folder of complete outputs as soon as it exists, because the model is told of files in it.
+    #[must_use]
+    pub fn with_outputs(self, outputs: fn() -> Option<PathBuf>) -> Self {
+        Self { roots: self.roots.with_outputs(outputs), ..self }
     }
 
     fn list(&self, args: &Value) -> Result<ToolAnswer, String> {
         let asked: ListDirectoryArguments = parse_arguments(NAME, args)?;
         let unwanted = patterns(&asked.ignore)?;
-        let place = self.roots.resolve(&asked.dir_path).map_err(|refusal| format!("{refusal}."))?;
-        let name = self.roots.shorten(&place).display();
-        let ignored = IgnoreFiles::load(&self.roots, &self.ignoring);
+        let roots = self.roots.roots_for(&asked.dir_path);
+        let place = roots.resolve_visible(&asked.dir_path).map_err(|refusal| format!("{refusal}."))?;
+        let name = self.roots.workspace().shorten(&place).display();
+        let ignored = IgnoreFiles::load(&roots, &self.ignoring);
         if let Some(reason) = ignored.is_ignored(&place, true) {
             return Err(format!("{name} is not listed: {reason}."));
         }
-        let opened = OpenFolder::open(&self.roots, &place).and_then(|folder| Ok((folder.entries()?, folder)));
+        let opened = OpenFolder::open(&roots, &place).and_then(|folder| Ok((folder.entries()?, folder)));
         let (entries, folder) = opened.map_err(|error| match error.kind() {
             ErrorKind::NotFound => format!("{name} does not exist."),
             ErrorKind::NotADirectory => format!("{name} is not a folder; read_file shows a file."),
             _ => format!("Could not list {name}: {error}."),
         })?;
+        let is_visible = |entry: &FolderEntry| {
+            roots.shows(&place.join(&entry.name), entry.kind == FolderEntryKind::Folder)
+        };
+        let entries: Vec<FolderEntry> = entries.into_iter().filter(is_visible).collect();
         let all = entries.len();
         let is_wanted = |entry: &FolderEntry| !unwanted.is_match(Path::new(&entry.name));
         let is_shown = |entry: &FolderEntry| {
@@ -166,8 +178,9 @@ impl Tool for ListDirectory {
     fn preview(&self, args: &Value) -> Result<Preview, String> {
         let asked: ListDirectoryArguments = parse_arguments(NAME, args)?;
         patterns(&asked.ignore)?;
-        let place = self.roots.resolve(&asked.dir_path).map_err(|refusal| format!("{refusal}."))?;
-        Ok(Preview::Look(self.roots.shorten(&place).display().to_string()))
+        let roots = self.roots.roots_for(&asked.dir_path);
+        let place = roots.resolve_visible(&asked.dir_path).map_err(|refusal| format!("{refusal}."))?;
+        Ok(Preview::Look(self.roots.workspace().shorten(&place).display().to_string()))
     }
 
     fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {

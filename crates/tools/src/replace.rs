@@ -1,7 +1,7 @@
 //! The tool `replace`: replaces a piece of text in a file.
 
 use longhaul_conversation::ToolDeclaration;
-use longhaul_workspace::Ignoring;
+use longhaul_workspace::{FolderRecorder, Ignoring};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,6 +26,7 @@ const MAX_TOLD: usize = 10;
 pub struct Replace {
     roots: Roots,
     ignoring: Ignoring,
+    recorder: FolderRecorder,
 }
 
 /// The arguments of `replace`.
@@ -60,7 +61,13 @@ impl ReplaceArguments {
 impl Replace {
     /// Changes files inside `roots` that are not ignored: without reading a file, a model cannot know its text.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
-        Self { roots, ignoring }
+        Self { roots, ignoring, recorder: FolderRecorder::default() }
+    }
+
+    /// Notes each folder before it writes there.
+    #[must_use]
+    pub fn with_recorder(self, recorder: FolderRecorder) -> Self {
+        Self { recorder, ..self }
     }
 
     /// Plans the change, and lists the lines it replaces. The file is read again for each call, so that the approved
@@ -115,7 +122,7 @@ impl Replace {
                 format!("Changed {} in {} places, at lines {told}{more}.", change.name, lines.len())
             }
         };
-        change.write(&self.roots, note)
+        change.write(&self.roots, &self.recorder, note)
     }
 }
 

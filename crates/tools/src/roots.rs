@@ -33,8 +33,11 @@ impl AllowedFiles {
     fn include(&self, place: &Path) -> bool {
         let is_named =
             place.file_name().is_some_and(|name| self.names.iter().any(|known| name == known.as_str()));
-        let is_closed = || self.closed.iter().any(|folder| place.starts_with(folder));
-        self.files.iter().any(|file| file == place) || is_named && !is_closed()
+        self.files.iter().any(|file| file == place) || is_named && !self.is_closed(place)
+    }
+
+    fn is_closed(&self, place: &Path) -> bool {
+        self.closed.iter().any(|folder| place.starts_with(folder))
     }
 
     /// Resolves links in the parent folders. The files themselves are resolved when they are touched.
@@ -150,6 +153,40 @@ impl Roots {
     /// # Errors
     /// [`PathRefusal`], in words for the model.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, PathRefusal> {
+        let place = self.resolve_inside(path)?;
+        match &self.only {
+            // The resolved path is the one that is opened, whatever becomes a link meanwhile.
+            Some(only) if !only.include(&place) => {
+                Err(PathRefusal::NotAllowed { path: path.to_string(), files: only.names_and_paths() })
+            }
+            _ => Ok(place),
+        }
+    }
+
+    /// The same for a path to look at: where only some files may be touched, every folder may be listed and searched, and
+    /// [shows](Self::shows) only these files.
+    ///
+    /// # Errors
+    /// [`PathRefusal`], in words for the model.
+    pub(crate) fn resolve_visible(&self, path: &str) -> Result<PathBuf, PathRefusal> {
+        match self.resolve_inside(path)? {
+            place if self.only.is_some() && !place.is_dir() => self.resolve(path),
+            place => Ok(place),
+        }
+    }
+
+    /// True if a list or a search may show the entry of a folder, a path without links.
+    pub(crate) fn shows(&self, place: &Path, is_folder: bool) -> bool {
+        match &self.only {
+            None => true,
+            Some(only) if is_folder => {
+                !only.is_closed(place) && place.components().all(|part| part.as_os_str() != ".git")
+            }
+            Some(only) => only.include(place),
+        }
+    }
+
+    fn resolve_inside(&self, path: &str) -> Result<PathBuf, PathRefusal> {
         let no_path = |reason| PathRefusal::NoPath { path: path.to_string(), reason };
         if path.trim().is_empty() {
             return Err(no_path("it is empty"));
@@ -164,13 +201,7 @@ impl Roots {
         if !self.contain(&place) {
             return Err(PathRefusal::Outside { path: path.to_string(), folders: self.folders.clone() });
         }
-        match &self.only {
-            // The resolved path is the one that is opened, whatever becomes a link meanwhile.
-            Some(only) if !only.include(&place) => {
-                Err(PathRefusal::NotAllowed { path: path.to_string(), files: only.names_and_paths() })
-            }
-            _ => Ok(place),
-        }
+        Ok(place)
     }
 
     /// True if a path without links is inside one of the folders.

@@ -38,7 +38,8 @@ impl SearchArea {
         let ignored = Arc::new(IgnoreFiles::load(roots, ignoring));
         let starts = match named.filter(|named| !named.is_empty()) {
             Some(named) => {
-                let place = roots.resolve(named).map_err(|refusal: PathRefusal| format!("{refusal}."))?;
+                let place =
+                    roots.resolve_visible(named).map_err(|refusal: PathRefusal| format!("{refusal}."))?;
                 if !place.exists() {
                     return Err(format!("There is no {named:?}."));
                 }
@@ -115,7 +116,8 @@ impl SearchArea {
         let (entries, folder) = match listed {
             Ok(listed) => listed,
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                if let Ok((folder, name)) = split(roots, place)
+                if roots.shows(place, false)
+                    && let Ok((folder, name)) = split(roots, place)
                     && let Ok(folder) = OpenFolder::open(roots, folder)
                     && let Ok(kind @ (FolderEntryKind::File | FolderEntryKind::Link)) = folder.kind(name)
                 {
@@ -132,7 +134,10 @@ impl SearchArea {
             }
             let path = place.join(&entry.name);
             let is_folder = entry.kind == FolderEntryKind::Folder;
-            if entry.name == ".git" || self.ignored.is_ignored(&path, is_folder).is_some() {
+            if entry.name == ".git"
+                || !roots.shows(&path, is_folder)
+                || self.ignored.is_ignored(&path, is_folder).is_some()
+            {
                 continue;
             }
             match is_folder {

@@ -12,7 +12,7 @@ use crate::line_endings::with_endings_of;
 use crate::{
     BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments, schema_of,
 };
-use longhaul_workspace::Encoding;
+use longhaul_workspace::{Encoding, FolderRecorder};
 
 /// The tool's name.
 const NAME: &str = "write_file";
@@ -21,6 +21,7 @@ const NAME: &str = "write_file";
 #[derive(Clone, Debug)]
 pub struct WriteFile {
     roots: Roots,
+    recorder: FolderRecorder,
 }
 
 /// The arguments of `write_file`.
@@ -36,7 +37,13 @@ struct WriteFileArguments {
 impl WriteFile {
     /// Writes files inside `roots`.
     pub fn new(roots: Roots) -> Self {
-        Self { roots }
+        Self { roots, recorder: FolderRecorder::default() }
+    }
+
+    /// Notes each folder before it writes there.
+    #[must_use]
+    pub fn with_recorder(self, recorder: FolderRecorder) -> Self {
+        Self { recorder, ..self }
     }
 
     fn plan(&self, args: &Value) -> Result<PlannedChange, String> {
@@ -69,7 +76,7 @@ impl WriteFile {
             return ToolAnswer::succeeded(format!("{} already has exactly this content.", change.name));
         }
         let note = change.describe();
-        change.write(&self.roots, note)
+        change.write(&self.roots, &self.recorder, note)
     }
 }
 

@@ -36,10 +36,11 @@ impl Environment {
             .map_or_else(|| system_folder().join("settings.json"), Path::to_path_buf)
     }
 
-    /// The administrator's defaults, over which all other settings win.
+    /// The administrator's defaults, over which all other settings win: beside the administrator's settings, unless they are
+    /// named.
     pub fn system_defaults(&self) -> PathBuf {
         set(&self.system_defaults_path)
-            .map_or_else(|| system_folder().join("system-defaults.json"), Path::to_path_buf)
+            .map_or_else(|| self.system_settings().with_file_name("system-defaults.json"), Path::to_path_buf)
     }
 }
 
@@ -212,6 +213,11 @@ impl ProjectHome {
     /// The folder of tool outputs that were shortened.
     pub fn tool_outputs(&self) -> PathBuf {
         self.root.join("tool-outputs")
+    }
+
+    /// The record of folders that tools wrote into.
+    pub fn written_folders(&self) -> PathBuf {
+        self.root.join("longhaul-written-folders.txt")
     }
 
     /// The plans of a session, or those that belong to none.

@@ -56,6 +56,7 @@ mod shared_lock;
 mod staged;
 mod trust;
 mod write;
+mod written_folders;
 
 pub use diff::{Diff, unified_diff};
 pub use encoding::{Decoded, Encoding, decode_text, encode_text};
@@ -87,3 +88,4 @@ pub use write::{
     Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,
     may_write_in, write_private_atomically, write_private_cache,
 };
+pub use written_folders::{FolderRecorder, find_noted_strays, remove_noted_strays};

@@ -19,7 +19,7 @@ use crate::deps::AgentDeps;
 use crate::error::AgentError;
 use crate::event::{Event, LimitOf, TurnEnd};
 use crate::memory::{ManagedFiles, MemoryManager, SessionMemory};
-use crate::models::ModelProfile;
+use crate::models::{ModelProfile, ModelSource};
 use crate::settings::{Permissions, Settings, StepLimits, ToolSelection};
 use crate::statistics::Statistics;
 use crate::subagents::{SubagentDefinition, SubagentModel, SubagentTools, SubagentWait, Subagents};
@@ -227,10 +227,10 @@ impl SubagentTask {
                 deps.emit(Event::Subagent { name: name.to_string(), call: self.call.clone(), event });
             };
             let found = match &self.definition.model {
-                SubagentModel::Named(name) if self.has_own_model => {
-                    deps.models.and_then(|models| models.find(name).ok())
-                }
-                _ => None,
+                _ if !self.has_own_model => None,
+                SubagentModel::Named(name) => deps.models.and_then(|models| models.find(name).ok()),
+                SubagentModel::Helper => deps.models.and_then(ModelSource::helper),
+                SubagentModel::Inherited => None,
             };
             let own = AgentDeps {
                 model: found.as_ref().map_or(deps.model, |named| named.model),
@@ -274,7 +274,11 @@ impl SubagentTask {
 
 /// The profile of the model that a sub-agent asks, if it is another than that of the agent that starts it.
 fn find_model(definition: &SubagentDefinition, deps: &AgentDeps<'_>) -> Option<ModelProfile> {
-    let SubagentModel::Named(name) = &definition.model else { return None };
+    let name = match &definition.model {
+        SubagentModel::Inherited => return None,
+        SubagentModel::Helper => return deps.models?.helper().map(|named| named.profile),
+        SubagentModel::Named(name) => name,
+    };
     let found = match deps.models {
         Some(models) => models.find(name).map(|named| named.profile),
         None => Err("no other models are available".to_string()),

@@ -76,6 +76,8 @@ pub enum SubagentTools {
 pub enum SubagentModel {
     /// The model of the agent that starts it.
     Inherited,
+    /// The model for small questions, if there is one.
+    Helper,
     /// The one of this name.
     Named(String),
 }
@@ -219,6 +221,7 @@ impl Stated {
                 let name = text(value).filter(|name| !name.is_empty());
                 self.model = Some(match name.ok_or_else(|| problem("is not a name"))?.as_str() {
                     "inherit" => SubagentModel::Inherited,
+                    "helper" => SubagentModel::Helper,
                     name => SubagentModel::Named(name.to_string()),
                 });
             }

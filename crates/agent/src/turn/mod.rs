@@ -210,10 +210,36 @@ async fn work_until_done(
             HookedEnd::Stopped(reason) => return Ok(TurnEnd::Stopped { reason }),
             HookedEnd::Continued(reason) => {
                 is_continued = true;
-                record_context(session, reason, deps)?;
+                // On the heap, as sub-agents run turns inside turns.
+                if let Some(end) = Box::pin(continue_with(session, reason, deps, cancel)).await? {
+                    return Ok(end);
+                }
             }
         }
     }
+}
+
+/// Records the reason of a hook that does not accept the answer, which is the next prompt: hooks see it first, and end the
+/// turn where they object.
+async fn continue_with(
+    session: &mut AgentSession,
+    reason: String,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Result<Option<TurnEnd>, AgentError> {
+    let hooked = run_prompt_hooks(session, &reason, deps, cancel).await;
+    let mut parts = vec![Part::text(Origin::Hook, reason)];
+    match hooked {
+        HookedPrompt::Passes(context) => parts.extend(context.map(|text| Part::text(Origin::Hook, text))),
+        HookedPrompt::Stopped(reason) => {
+            session.append(&deps.message(Role::User, parts), deps)?;
+            return Ok(Some(TurnEnd::Stopped { reason }));
+        }
+        // The user's own prompt is answered and stays.
+        HookedPrompt::Blocked(reason) => return Ok(Some(TurnEnd::Stopped { reason })),
+    }
+    session.append(&deps.message(Role::User, parts), deps)?;
+    Ok(None)
 }
 
 /// Asks the model and runs the tools that it calls, until it calls none.

@@ -47,6 +47,7 @@ pub(super) fn budget(settings: &Settings, chosen: &ChosenModel) -> BudgetSetting
         threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
         target: settings.target(),
         snapshot: settings.snapshot_budget(),
+        outputs: settings.output_limits(),
         ..BudgetSettings::default()
     }
 }

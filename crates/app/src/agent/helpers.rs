@@ -82,6 +82,11 @@ impl HelperModels {
         SideModel { model: &helper.http, name: &helper.name }
     }
 
+    /// The model for small questions, if that is another one than the conversation's.
+    pub(crate) fn own(&self) -> Option<&ChosenModel> {
+        self.helper.as_ref()
+    }
+
     /// The model that summarises a conversation with this one: from the same provider, which has seen it already.
     pub fn summariser<'a>(&'a self, chosen: &'a ChosenModel) -> SideModel<'a> {
         let own = self.helper.as_ref().filter(|helper| helper.provider() == chosen.provider());

@@ -53,14 +53,14 @@ impl<'s> AgentResources<'s> {
     ) -> anyhow::Result<(Self, SessionMemory)> {
         let snapshots = snapshots(&models, settings, &model, &warn);
         let (toolkit, memory) = Toolkit::load(&options, settings, &home, attendance)?;
-        let (system, refused) = toolkit.system_prompt()?;
+        let (system, refused) = toolkit.system_prompt(settings)?;
         refused.iter().for_each(|text| warn(text));
         let jobs = toolkit.jobs.clone();
         let running = Box::new(move || {
             let jobs = jobs.running().into_iter();
             jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
         });
-        let subagent_models = SubagentModels::choose(&models, toolkit.definitions());
+        let subagent_models = SubagentModels::choose(&models, helpers.own(), toolkit.definitions());
         let deps = Self {
             calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
             telemetry: settings.telemetry_file(home.root()),
@@ -144,7 +144,7 @@ impl<'s> AgentResources<'s> {
     /// Reloads skills under these settings, and tells the model.
     pub fn reload_skills(&mut self, agent: &mut Agent, settings: &Settings) -> anyhow::Result<()> {
         self.toolkit.reload_skills(&self.options, settings, &self.home)?;
-        self.system = self.toolkit.system_prompt()?.0;
+        self.system = self.toolkit.system_prompt(settings)?.0;
         agent.settings_mut().system = self.system.clone();
         Ok(())
     }

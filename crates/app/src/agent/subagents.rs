@@ -44,31 +44,43 @@ pub struct SubagentModels {
     models: BTreeMap<String, Result<ChosenModel, String>>,
     /// By the name of the sub-agent, the name that its definition states.
     stated: BTreeMap<String, String>,
+    /// The model for small questions, if a sub-agent wants it.
+    helper: Option<ChosenModel>,
+    /// The names of the sub-agents that want it.
+    helped: Vec<String>,
 }
 
 impl SubagentModels {
-    /// Chooses every model that a definition names. Nothing is connected yet.
+    /// Chooses every model that a definition names; `helper` is the one for small questions. Nothing is connected yet.
     pub(crate) fn choose<'d>(
         models: &Models<'_>,
+        helper: Option<&ChosenModel>,
         definitions: impl IntoIterator<Item = &'d SubagentDefinition>,
     ) -> Self {
-        let stated = definitions.into_iter().filter_map(|definition| match &definition.model {
-            SubagentModel::Named(model) => Some((definition.name.to_string(), model.clone())),
-            SubagentModel::Inherited => None,
-        });
-        let stated: BTreeMap<String, String> = stated.collect();
+        let mut stated = BTreeMap::new();
+        let mut helped = Vec::new();
+        for SubagentDefinition { name, model, .. } in definitions {
+            match model {
+                SubagentModel::Named(model) => drop(stated.insert(name.to_string(), model.clone())),
+                SubagentModel::Helper => helped.push(name.to_string()),
+                SubagentModel::Inherited => {}
+            }
+        }
+        let helper = helper.filter(|_| !helped.is_empty());
+        let helper = helper.and_then(|helper| models.choose(&helper.full_name).ok());
         let choose = |name: &String| {
             let chosen = models.choose(name).map_err(|error| format!("{error} ({})", error.hint()));
             (name.clone(), chosen)
         };
         let models = stated.values().map(choose).collect();
-        Self { models, stated }
+        Self { models, stated, helper, helped }
     }
 
     /// The cost of a sub-agent's calls of its model, in dollars; `usual` is the model of the conversation.
     pub fn cost(&self, subagent: &str, usage: &Usage, usual: &ChosenModel) -> Option<f64> {
         let own = self.stated.get(subagent).and_then(|name| self.models.get(name)?.as_ref().ok());
-        own.unwrap_or(usual).cost(usage)
+        let helper = || self.helper.as_ref().filter(|_| self.helped.iter().any(|name| name == subagent));
+        own.or_else(helper).unwrap_or(usual).cost(usage)
     }
 }
 
@@ -79,5 +91,10 @@ impl ModelSource for SubagentModels {
             Some(Err(reason)) => Err(reason.clone()),
             None => Err("no definition named it when the session began".to_string()),
         }
+    }
+
+    fn helper(&self) -> Option<NamedModel<'_>> {
+        let helper = self.helper.as_ref()?;
+        Some(NamedModel { model: &helper.http, profile: helper.profile() })
     }
 }

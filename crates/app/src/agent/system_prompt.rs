@@ -2,34 +2,43 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use longhaul_agent::{PromptOptions, PromptSection, render_prompt};
 use longhaul_workspace::WorkspaceFolder;
 
 use crate::failure::hinted;
+use crate::variables::VariableSource;
 
 const READ: &str = "GEMINI_SYSTEM_MD";
 const WRITE: &str = "GEMINI_WRITE_SYSTEM_MD";
 
 /// The system prompt with these options and the environment's changes, and a notice for the user. In an untrusted folder,
-/// only a file with an absolute path or below the user's folder is used.
+/// only a file with an absolute path or below the user's folder is used; where a project names one, only a file of the folder.
 pub(crate) fn system_prompt(
-    variable: impl Fn(&str) -> Option<String>,
+    find: impl Fn(&str) -> Option<(String, VariableSource)>,
     user_home: Option<&Path>,
     is_trusted: bool,
     options: PromptOptions,
 ) -> anyhow::Result<(String, Option<String>)> {
     let cwd = std::env::current_dir().unwrap_or_default();
+    let variable = |name: &str| find(name).map(|(value, _)| value);
     let file = |name: &str| switched(&variable(name).unwrap_or_default(), &cwd, user_home);
     let stated = variable(READ).unwrap_or_default();
     let is_folders = !(stated.trim().starts_with('~') || Path::new(stated.trim()).is_absolute());
+    let is_projects = matches!(find(READ), Some((_, VariableSource::ProjectFile(_))));
+    let leads_out =
+        !is_folders || Path::new(stated.trim()).components().any(|part| part == Component::ParentDir);
     let named = file(READ);
-    let refused = named
-        .as_ref()
-        .filter(|_| is_folders && !is_trusted)
-        .map(|file| format!("{READ} is set, but {} is ignored: its folder is not trusted", file.display()));
+    let refused = named.as_ref().and_then(|file| {
+        let reason = match () {
+            () if is_folders && !is_trusted => "its folder is not trusted",
+            () if is_projects && leads_out => "a project can only name a file of its own folder",
+            () => return None,
+        };
+        Some(format!("{READ} is set, but {} is ignored: {reason}", file.display()))
+    });
     let replacement = named.filter(|_| refused.is_none()).map(|file| read(&file)).transpose()?;
     let is_hidden = |section: &PromptSection| {
         let switch = variable(&format!("GEMINI_PROMPT_{}", section.as_str())).unwrap_or_default();
@@ -116,7 +125,10 @@ mod tests {
         let (own, copy) = (path("own.md"), path("deep/copy.md"));
         let ask_in = |is_trusted: bool, variables: &[(&str, &str)]| {
             system_prompt(
-                |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string()),
+                |name| {
+                    let found = variables.iter().find(|(known, _)| *known == name);
+                    found.map(|(_, value)| (value.to_string(), VariableSource::Process))
+                },
                 None,
                 is_trusted,
                 PromptOptions::default(),
@@ -137,6 +149,17 @@ mod tests {
         }
         assert_eq!(ask_in(false, &[(READ, &own)]).expect("a prompt"), ("Be kind.".to_string(), None));
         assert_eq!(ask_in(false, &[(READ, "0")]).expect("a prompt"), (whole.clone(), None));
+        // A project names no file of others.
+        for value in [own.as_str(), "~/own.md", "../own.md", "deep/../../own.md"] {
+            let stated = |name: &str| {
+                let source = VariableSource::ProjectFile(Path::new("/work/.env").into());
+                (name == READ).then(|| (value.to_string(), source))
+            };
+            let (kept, refused) =
+                system_prompt(stated, None, true, PromptOptions::default()).expect("a prompt");
+            assert_eq!(kept, whole);
+            assert!(refused.is_some_and(|refused| refused.contains("its own folder")), "{value}");
+        }
         let less = ask(&[("GEMINI_PROMPT_COREMANDATES", "false")]).expect("a prompt");
         assert!(less.len() < whole.len() && !less.contains("# What always holds"));
     }

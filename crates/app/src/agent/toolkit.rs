@@ -22,7 +22,6 @@ use crate::environment;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::note_texts;
-use crate::withheld::variables_for_commands;
 use crate::workspace::WorkspaceContext;
 
 /// The tools, sub-agents, skills, rules and hooks of an agent.
@@ -77,7 +76,7 @@ impl Toolkit {
             load_permissions(options, settings, home, &context, &found.subagents, &skills, attendance)?;
         warnings.extend(found.problems);
         let project = Project::find()?;
-        let variables = variables_for_commands(&settings.variable_rules(Some(home)));
+        let variables = settings.variables().for_commands(&settings.variable_rules(Some(home)));
         let hooks =
             hooks::load(settings, home, project.as_ref(), &context.cwd, is_trusted, variables.clone());
         warnings.extend(hooks.warnings);
@@ -120,7 +119,7 @@ impl Toolkit {
     ) -> anyhow::Result<Vec<String>> {
         let context = WorkspaceContext::find(settings, &options.include_directories)?;
         let (skills, notices) = skills::load(settings, home, &context);
-        let variables = variables_for_commands(&settings.variable_rules(Some(home)));
+        let variables = settings.variables().for_commands(&settings.variable_rules(Some(home)));
         let shell = tools::shell_settings(settings, self.attendance, variables);
         let jobs = &self.jobs;
         self.tools =
@@ -152,9 +151,9 @@ impl Toolkit {
     }
 
     /// The system prompt for a model with this toolkit, and a notice for the user.
-    pub(crate) fn system_prompt(&self) -> anyhow::Result<(String, Option<String>)> {
+    pub(crate) fn system_prompt(&self, settings: &Settings) -> anyhow::Result<(String, Option<String>)> {
         let user_home = environment::of_process().user_home;
-        let variable = |name: &str| std::env::var(name).ok();
+        let variable = |name: &str| settings.variable_with_source(name);
         let is_trusted = self.permissions.situation.is_trusted;
         system_prompt(variable, user_home.as_deref(), is_trusted, self.prompt_options())
     }

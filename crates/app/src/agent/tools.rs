@@ -9,6 +9,7 @@ use longhaul_tools::{
     Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace, Roots,
     RunShellCommand, ShellSettings, StopJob, Tool, WriteFile, WriteTodos,
 };
+use longhaul_workspace::FolderRecorder;
 
 use super::Attendance;
 use crate::clock::now;
@@ -34,14 +35,15 @@ pub(super) fn load(
         folders[1..].iter().cloned().chain(of_skills.map(|folder| folder.to_path_buf())).collect();
     let readable = Roots::new(&context.cwd, &readable)?;
     let ignoring = settings.hidden_files();
+    let recorder = FolderRecorder::new(written_folders);
     let mut tools: Vec<Box<dyn Tool>> = vec![
         Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
-        Box::new(ListDirectory::new(readable, ignoring.clone())),
+        Box::new(ListDirectory::new(readable, ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(Glob::new(roots.clone(), ignoring.clone())),
-        Box::new(GrepSearch::new(roots.clone(), ignoring.clone())),
-        Box::new(Replace::new(roots.clone(), ignoring)),
-        Box::new(WriteFile::new(roots.clone())),
+        Box::new(GrepSearch::new(roots.clone(), ignoring.clone()).with_outputs(tool_outputs)),
+        Box::new(Replace::new(roots.clone(), ignoring).with_recorder(recorder.clone())),
+        Box::new(WriteFile::new(roots.clone()).with_recorder(recorder)),
         Box::new(RunShellCommand::new(roots, shell, jobs.clone())),
         Box::new(ReadJobOutput::new(jobs.clone())),
         Box::new(StopJob::new(jobs.clone())),
@@ -71,6 +73,11 @@ pub(super) fn shell_settings(
 /// The folder of whole outputs that were shortened, as soon as the project has one.
 fn tool_outputs() -> Option<PathBuf> {
     Project::find().ok().flatten().map(|project| project.home.tool_outputs())
+}
+
+/// The record of folders that tools wrote into, as soon as the project has one.
+fn written_folders() -> Option<PathBuf> {
+    Project::find().ok().flatten().map(|project| project.home.written_folders())
 }
 
 /// The folder of private memory, as soon as the project has one.

@@ -15,6 +15,7 @@ use longhaul_conversation::{
 use longhaul_engine::{BoxFuture, Counter};
 use longhaul_providers::{
     Certificates, HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
+    known_providers,
 };
 use longhaul_workspace::{TrustQuery, TrustedFolders};
 
@@ -90,6 +91,8 @@ impl Counter for ChosenModel {
 /// Ways to reach models.
 pub struct Models<'s> {
     providers: Providers,
+    /// Providers whose address waits for the user's confirmation, with the variable that sets it.
+    unconfirmed: Vec<(&'static str, &'static str)>,
     client: HttpClient,
     settings: &'s Settings,
     tell: WaitListener,
@@ -107,7 +110,7 @@ impl<'s> Models<'s> {
         tell: WaitListener,
         warn: impl Fn(&str),
     ) -> anyhow::Result<Self> {
-        let providers = load_providers(settings, warn)?;
+        let (providers, unconfirmed) = load_providers(settings, warn)?;
         let proxies = Proxies::from_variables(|name| settings.variable(name)).map_err(|reason| {
             hinted(anyhow!("cannot use the proxy: {reason}"), "correct or unset that variable")
         })?;
@@ -115,13 +118,22 @@ impl<'s> Models<'s> {
             .map_or(Ok(Certificates::default()), Certificates::read)
             .map_err(|error| hinted(error, "pass a readable PEM file of certificates to --ca-file"))?;
         let client = HttpClient::new(Network { proxies, certificates, ..Network::default() });
-        Ok(Self { providers, client, settings, tell })
+        Ok(Self { providers, unconfirmed, client, settings, tell })
     }
 
     /// The model that a name means. One whose key is missing is an error.
     pub fn choose(&self, name: &str) -> Result<ChosenModel, ModelError> {
         let choice = self.providers.choose(name)?;
         let provider = choice.provider;
+        // What was meant for another server does not go to the vendor instead.
+        if let Some((_, variable)) = self.unconfirmed.iter().find(|(name, _)| *name == provider.name) {
+            return Err(ModelError::Unreachable {
+                host: format!("the address in {variable}"),
+                reason:
+                    "the project's .env changed it since the folder was trusted (run `longhaul trust add`)"
+                        .to_string(),
+            });
+        }
         if let Key::Missing { looked_at } = &provider.key
             && !provider.endpoint.is_local()
         {
@@ -191,7 +203,10 @@ fn in_words(Waiting { error, wait }: &Waiting<'_>) -> String {
 }
 
 /// The providers. Those of an untrusted folder are ignored: keys would be sent wherever it says.
-fn load_providers(settings: &Settings, warn: impl Fn(&str)) -> anyhow::Result<Providers> {
+fn load_providers(
+    settings: &Settings,
+    warn: impl Fn(&str),
+) -> anyhow::Result<(Providers, Vec<(&'static str, &'static str)>)> {
     let environment = environment::of_process();
     let mut stated = settings.providers();
     if let Some(home) = environment::home(&environment)? {
@@ -205,5 +220,14 @@ fn load_providers(settings: &Settings, warn: impl Fn(&str)) -> anyhow::Result<Pr
             stated = users.providers();
         }
     }
-    Providers::new(&stated, settings.answer_limits(), |name| settings.variable(name))
+    let has_endpoint =
+        |name: &str| stated.iter().any(|provider| provider.name == name && provider.endpoint.is_some());
+    let unconfirmed = known_providers().iter().filter_map(|known| {
+        let variable = known.endpoint_variable?;
+        let waits = settings.variables().awaits_confirmation(variable) && !has_endpoint(known.name);
+        waits.then_some((known.name, variable))
+    });
+    let unconfirmed = unconfirmed.collect();
+    let providers = Providers::new(&stated, settings.answer_limits(), |name| settings.variable(name))?;
+    Ok((providers, unconfirmed))
 }

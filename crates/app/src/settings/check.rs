@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::document::{Content, Node};
+use super::expand::OpenReference;
 use super::kind::{self, ValueKind};
 use super::lookup::{Known, first_below, look_up, near_sibling, nearest};
 use super::problem::{FileLine, SettingsFault, SettingsWarning, UnsupportedKey, WarningKind, WrongValue};
@@ -20,6 +21,35 @@ pub(super) fn check_document(
     let mut check = Check { file, warnings: Vec::new(), unsupported: Vec::new() };
     check.section(&[], root)?;
     Ok((check.warnings, check.unsupported))
+}
+
+/// The fault without a value that came from a variable: it may be a secret.
+pub(super) fn hide_value(fault: SettingsFault, expanded: &[Vec<String>]) -> SettingsFault {
+    let is_expanded = |key: &str| {
+        expanded.iter().any(|steps| dotted(&steps.iter().map(String::as_str).collect::<Vec<_>>()) == key)
+    };
+    match fault {
+        SettingsFault::WrongValue { line, value } if is_expanded(&value.key) => {
+            let found = "the value of its variable".to_string();
+            SettingsFault::WrongValue { line, value: WrongValue { found, ..value } }
+        }
+        fault => fault,
+    }
+}
+
+/// Warnings about references to variables that stay in the values of keys that are read.
+pub(super) fn check_references(file: &Arc<Path>, open: Vec<OpenReference>) -> Vec<SettingsWarning> {
+    let warning = |OpenReference { steps, line, name, is_secret }: OpenReference| {
+        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+        let is_read = (1..=steps.len()).any(|count| matches!(look_up(&steps[..count]), Known::SettingKey(_)));
+        let kind = match is_secret {
+            true => WarningKind::SecretVariable { name },
+            false => WarningKind::UnsetVariable { name },
+        };
+        let place = FileLine { file: Arc::clone(file), line };
+        is_read.then(|| SettingsWarning { place, key: dotted(&steps), kind })
+    };
+    open.into_iter().filter_map(warning).collect()
 }
 
 /// Checks a value against the kind of its key.
@@ -108,7 +138,8 @@ impl Check<'_> {
         let restricts = match treatment {
             _ if value.is_null() => return,
             Treatment::NoEffect => return,
-            Treatment::Unsupported => None,
+            Treatment::UnsupportedIf(asks) if !asks(&value) => return,
+            Treatment::Unsupported | Treatment::UnsupportedIf(_) => None,
             Treatment::Refused { restricts, .. } if !restricts(&value) => return,
             Treatment::Refused { asks_for, .. } => Some(asks_for),
         };
@@ -226,6 +257,29 @@ mod tests {
         check_unhonoured(
             r#"{"experimental": {"jitContext": true, "brandNew": 7}}"#,
             &[("experimental.brandNew", false)],
+        );
+        check_unhonoured(
+            r#"{"contextManagement": {"historyWindow": {"maxTokens": 9}, "messageLimits": {"normalMaxTokens": 1},
+                "tools": {"distillation": {"maxOutputTokens": 1}, "outputMasking": {"protectLatestTurn": false}}},
+                "experimental": {"contextManagement": true, "generalistProfile": true, "powerUserProfile": true,
+                "stressTestProfile": true}, "model": {"skipNextSpeakerCheck": false}}"#,
+            &[
+                ("contextManagement.historyWindow", false),
+                ("contextManagement.messageLimits", false),
+                ("contextManagement.tools.distillation", false),
+                ("contextManagement.tools.outputMasking.protectLatestTurn", false),
+                ("experimental.contextManagement", false),
+                ("experimental.generalistProfile", false),
+                ("experimental.powerUserProfile", false),
+                ("experimental.stressTestProfile", false),
+                ("model.skipNextSpeakerCheck", false),
+            ],
+        );
+        // These ask for what is done anyway.
+        check_unhonoured(
+            r#"{"contextManagement": {"tools": {"outputMasking": {"protectLatestTurn": true}}},
+                "experimental": {"generalistProfile": false}, "model": {"skipNextSpeakerCheck": true}}"#,
+            &[],
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use longhaul_compaction::Threshold;
+use longhaul_compaction::{OutputLimits, Threshold};
 use longhaul_conversation::TokenCount;
 use longhaul_engine::{Counting, Fallback, PreCompressWhen, SpendCaps, Verify};
 use serde_json::Value;
@@ -53,6 +53,17 @@ impl Settings {
     /// The budget for what a compaction adds to the verbatim tail.
     pub fn snapshot_budget(&self) -> Option<TokenCount> {
         kind::tokens(self.value(&["longhaul", "compaction", "snapshotBudget"])?)
+    }
+
+    /// The limits of tool outputs that give way to previews.
+    pub fn output_limits(&self) -> OutputLimits {
+        let tokens = |key| kind::tokens(self.value(&["contextManagement", "tools", "outputMasking", key])?);
+        let usual = OutputLimits::default();
+        OutputLimits {
+            protected: tokens("protectionThresholdTokens").unwrap_or(usual.protected),
+            worthwhile: tokens("minPrunableThresholdTokens").unwrap_or(usual.worthwhile),
+            ..usual
+        }
     }
 
     /// Returns true if a model writes the snapshots of a conversation.
@@ -181,6 +192,20 @@ mod tests {
         assert_eq!(share(&all, Some("m")), Some(Threshold::Share(0.9)));
         let flag = all.with_flag("longhaul.compaction.threshold", "--threshold", "20%".into()).unwrap();
         assert_eq!(share(&flag, Some("m")), Some(Threshold::Share(0.2)));
+    }
+
+    #[test]
+    fn limits_of_tool_outputs_are_read() {
+        let masking = |text: &str| {
+            let mut loaded = LoadedSettings::default();
+            let text = format!("{{\"contextManagement\": {{\"tools\": {{\"outputMasking\": {text}}}}}}}");
+            loaded.add(Path::new("s.json").into(), text.as_bytes()).unwrap();
+            assert_eq!((loaded.warnings.len(), loaded.unsupported.len()), (0, 0), "{text}");
+            loaded.settings.output_limits()
+        };
+        assert_eq!(masking("{}"), OutputLimits::default());
+        let set = masking(r#"{"protectionThresholdTokens": 20000, "minPrunableThresholdTokens": "5k"}"#);
+        assert_eq!((set.protected, set.worthwhile), (TokenCount(20_000), TokenCount(5_000)));
     }
 
     #[test]

@@ -67,7 +67,9 @@ mod tests {
             .iter()
             .map(|key| match key.treatment {
                 Treatment::Refused { asks_for, .. } => format!("| `{}` | {asks_for} |\n", key.path),
-                Treatment::NoEffect | Treatment::Unsupported => panic!("{}", key.path),
+                Treatment::NoEffect | Treatment::Unsupported | Treatment::UnsupportedIf(_) => {
+                    panic!("{}", key.path)
+                }
             })
             .collect();
         assert!(docs.contains(&refused), "docs/settings.md must contain these rows:\n\n{refused}");
@@ -79,6 +81,7 @@ mod tests {
         };
         for list in [
             listed(|treatment| matches!(treatment, Treatment::Unsupported)),
+            listed(|treatment| matches!(treatment, Treatment::UnsupportedIf(_))),
             listed(|treatment| matches!(treatment, Treatment::NoEffect)),
         ] {
             assert!(docs.contains(&list), "docs/settings.md must contain this list:\n\n{list}");

@@ -1,24 +1,17 @@
 //! Settings as layers; the uppermost with a key decides.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use longhaul_conversation::{EstimateProfile, Estimator, TokenCount, Weights};
-use longhaul_workspace::{Decider, Environment, Home, Trust};
 use serde_json::Value;
 
-use super::check::check_document;
-use super::document::{Content, Node, parse};
+use super::document::{Content, Node};
 use super::kind;
-use super::problem::{SettingsError, SettingsFault, SettingsWarning, UnsupportedKey};
 use super::provenance::Provenance;
-use crate::environment;
-use crate::settings_files::{SettingsFiles, WorkspaceFile, settings_files};
-use crate::trust::{GrantKind, TrustReview, decide, review};
-use crate::withheld::WithheldVariables;
+use crate::trust::GrantKind;
+use crate::variables::{EnvFileSummary, VariableSource, Variables};
 
 /// The settings that hold in a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,34 +19,11 @@ pub struct Settings {
     /// The weakest first. Keys in none of them are at their default.
     pub(super) layers: Vec<Layer>,
     /// Kinds of workspace content that are suspended, because they changed since its folder was trusted.
-    suspended: BTreeSet<GrantKind>,
+    pub(super) suspended: BTreeSet<GrantKind>,
     /// The workspace's file among the layers.
     pub(super) workspace: Option<PathBuf>,
-    /// Variables that were taken out of the environment.
-    withheld: WithheldVariables,
-}
-
-/// Settings, with warnings about them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LoadedSettings {
-    /// The settings.
-    pub settings: Settings,
-    /// Warnings about ignored keys.
-    pub warnings: Vec<SettingsWarning>,
-    /// The workspace's file, if it is ignored because its folder is not trusted.
-    pub untrusted: Option<PathBuf>,
-    /// True if folders must be trusted; only the user's settings decide that.
-    pub needs_trust: bool,
-    /// Changes in the workspace since its folder was trusted.
-    pub review: TrustReview,
-    /// Gemini CLI keys that are set but not supported.
-    pub unsupported: Vec<UnsupportedKey>,
-}
-
-/// Loads the settings that hold now in the current folder.
-pub fn load_here() -> anyhow::Result<LoadedSettings> {
-    let environment = environment::of_process();
-    Settings::load(environment::home(&environment)?.as_ref(), &environment::current_folder(), &environment)
+    /// Variables of the process, with those taken out of its environment, and of `.env` files.
+    pub(super) variables: Variables,
 }
 
 /// The settings of one source.
@@ -67,69 +37,18 @@ pub(super) struct Layer {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Source {
     File(Arc<Path>),
+    Variable(&'static str),
     Flag(&'static str),
 }
 
-/// No settings file is larger than this.
-const LARGEST: u64 = 1 << 20;
-
 impl Settings {
-    /// Loads the files for `cwd`. A missing file is skipped, and so is that of an untrusted workspace.
-    pub fn load(
-        home: Option<&Home>,
-        cwd: &Path,
-        environment: &Environment,
-    ) -> anyhow::Result<LoadedSettings> {
-        let mut loaded = LoadedSettings::default();
-        let SettingsFiles { user, workspace } = settings_files(home, cwd);
-        loaded.add_file(&environment.system_defaults())?;
-        if let Some(user) = user {
-            loaded.add_file(&user)?;
-        }
-        let mut system = Self::default().load_on_top(&environment.system_settings())?;
-        // Were a workspace asked, it could trust itself.
-        loaded.needs_trust = system.settings.says_trust().unwrap_or_else(|| loaded.settings.needs_trust());
-        if let Some(home) = home {
-            let review = review(home, cwd)?;
-            // Where the environment or a setting says so, every folder is trusted as it is.
-            let is_by_rule =
-                |trust: &Trust| matches!(trust, Trust::Trusted(Decider::Rule(_) | Decider::Editor));
-            if !review.changes.is_empty()
-                && is_by_rule(&decide(cwd, Some(home), environment, loaded.needs_trust)?)
-            {
-                loaded.settings.suspended = review.suspended.clone();
-                loaded.review = review;
-            }
-        }
-        if let Some(WorkspaceFile { folder, file }) = workspace {
-            if decide(&folder, home, environment, loaded.needs_trust)?.is_trusted() {
-                if loaded.add_file(&file)? {
-                    loaded.settings.suspend_last();
-                    loaded.settings.workspace = Some(file);
-                }
-            } else {
-                loaded.untrusted = Some(file);
-            }
-        }
-        loaded.settings.layers.append(&mut system.settings.layers);
-        loaded.warnings.append(&mut system.warnings);
-        loaded.unsupported.append(&mut system.unsupported);
-        Ok(loaded)
-    }
-
-    fn load_on_top(self, file: &Path) -> Result<LoadedSettings, SettingsError> {
-        let mut loaded = LoadedSettings { settings: self, ..LoadedSettings::default() };
-        loaded.add_file(file)?;
-        Ok(loaded)
-    }
-
     /// Returns true if this kind of workspace content is suspended, because it changed since its folder was trusted.
     pub(crate) fn is_suspended(&self, kind: GrantKind) -> bool {
         self.suspended.contains(&kind)
     }
 
     /// Removes suspended content from the uppermost layer.
-    fn suspend_last(&mut self) {
+    pub(super) fn suspend_last(&mut self) {
         let keys = self.suspended.iter().flat_map(|kind| kind.keys());
         if let Some(layer) = self.layers.last_mut() {
             keys.for_each(|steps| layer.root.remove(steps));
@@ -147,7 +66,7 @@ impl Settings {
         self.says_trust().unwrap_or(true)
     }
 
-    fn says_trust(&self) -> Option<bool> {
+    pub(super) fn says_trust(&self) -> Option<bool> {
         self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool)
     }
 
@@ -163,7 +82,7 @@ impl Settings {
     pub(super) fn without_workspace(&self) -> Self {
         let is_kept = |layer: &&Layer| match &layer.source {
             Source::File(file) => self.workspace.as_deref() != Some(file.as_ref()),
-            Source::Flag(_) => true,
+            Source::Variable(_) | Source::Flag(_) => true,
         };
         Self { layers: self.layers.iter().filter(is_kept).cloned().collect(), ..self.clone() }
     }
@@ -196,20 +115,41 @@ impl Settings {
     pub(crate) fn only(&self, file: &Path) -> Self {
         let is_kept = |layer: &&Layer| match &layer.source {
             Source::File(own) => own.as_ref() == file,
-            Source::Flag(_) => true,
+            Source::Variable(_) | Source::Flag(_) => true,
         };
         let layers = self.layers.iter().filter(is_kept).cloned().collect();
         Self { layers, ..self.clone() }
     }
 
-    /// The same, with variables that were removed from the environment.
-    pub fn with_withheld(self, withheld: WithheldVariables) -> Self {
-        Self { withheld, ..self }
+    /// The value of a variable: of the process, removed ones included, else of a `.env` file.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        self.variable_with_source(name).map(|(value, _)| value)
     }
 
-    /// The value of an environment variable, including removed ones.
-    pub(crate) fn variable(&self, name: &str) -> Option<String> {
-        self.withheld.variable(name)
+    /// The same, with its source.
+    pub fn variable_with_source(&self, name: &str) -> Option<(String, VariableSource)> {
+        self.variables.find(name)
+    }
+
+    /// All variables.
+    pub(crate) fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// The user's `.env` file.
+    pub fn user_env_file(&self) -> Option<EnvFileSummary> {
+        self.variables.user_file().map(EnvFileSummary::of)
+    }
+
+    /// The variables that a trusted project's `.env` file sets for Longhaul, and the file.
+    pub fn project_variables(&self) -> Option<(Arc<Path>, Vec<&str>)> {
+        let file = self.variables.project_file()?;
+        let is_used = |name: &str| {
+            let source = self.variables.find(name).map(|(_, source)| source);
+            matches!(source, Some(VariableSource::ProjectFile(_)))
+        };
+        let names: Vec<&str> = file.iter().map(|(name, _)| name).filter(|name| is_used(name)).collect();
+        (!names.is_empty()).then(|| (file.path(), names))
     }
 
     /// The text of a key, unless it is empty.
@@ -243,49 +183,10 @@ impl Settings {
     }
 }
 
-impl LoadedSettings {
-    /// Reads a file and adds it on top; returns whether it exists.
-    pub fn add_file(&mut self, file: &Path) -> Result<bool, SettingsError> {
-        let file: Arc<Path> = file.into();
-        let added = match read(&file) {
-            Ok(Some(bytes)) => self.add(Arc::clone(&file), &bytes).map(|()| true),
-            Ok(None) => Ok(false),
-            Err(fault) => Err(fault),
-        };
-        added.map_err(|fault| SettingsError { file, fault })
-    }
-
-    /// Adds a file on top.
-    pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), SettingsFault> {
-        let root = parse(bytes)?;
-        let (warnings, unsupported) = check_document(&file, &root)?;
-        self.warnings.extend(warnings);
-        self.unsupported.extend(unsupported);
-        self.settings.layers.push(Layer { source: Source::File(file), root });
-        Ok(())
-    }
-}
-
-/// The bytes of a file, if there is one.
-fn read(file: &Path) -> Result<Option<Vec<u8>>, SettingsFault> {
-    let is_missing =
-        |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-    let opened = match File::open(file) {
-        Err(error) if is_missing(&error) => return Ok(None),
-        opened => opened?,
-    };
-    let mut bytes = Vec::new();
-    opened.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        Err(SettingsFault::TooLarge { limit: LARGEST })
-    } else {
-        Ok(Some(bytes))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::LoadedSettings;
     use proptest::prelude::*;
 
     /// The settings of these files, the weakest first.
@@ -352,66 +253,6 @@ mod tests {
         assert_eq!(heavy.estimator().weights, Weights::HEAVY);
         let reference = layered(&[r#"{"longhaul": {"estimate": {"profile": "reference"}}}"#]);
         assert_eq!(reference.estimator().profile, EstimateProfile::Reference);
-    }
-
-    /// The home in a user's folder.
-    fn at_home(folder: &Path) -> Home {
-        let environment = Environment { user_home: Some(folder.into()), ..Environment::default() };
-        Home::resolve(&environment).unwrap()
-    }
-
-    /// Loads what counts where the environment says whether workspaces are trusted.
-    fn load(home: &Path, cwd: &Path, trust: &str) -> anyhow::Result<LoadedSettings> {
-        let environment = Environment { trust_workspace: Some(trust.into()), ..Environment::default() };
-        Settings::load(Some(&at_home(home)), cwd, &environment)
-    }
-
-    /// The error in the files of a user's folder.
-    fn fault_at(folder: &Path) -> SettingsError {
-        load(folder, folder, "true").unwrap_err().downcast().expect("settings are at fault")
-    }
-
-    #[test]
-    fn files_are_loaded_from_home_and_workspace() {
-        let root = tempfile::tempdir().unwrap();
-        let (home, work) = (root.path().join("home"), root.path().join("work"));
-        let nothing = load(&home, &work, "true").unwrap();
-        assert_eq!(nothing, LoadedSettings { needs_trust: true, ..LoadedSettings::default() });
-        for (folder, text) in [
-            (&home, "{\"model\": {\"name\": \"a\", \"maxSessionTurns\": 5}, \"modle\": 1}"),
-            (&work, "{\n\"model\": {\"name\": \"b\"}}"),
-        ] {
-            std::fs::create_dir_all(folder.join(".gemini")).unwrap();
-            std::fs::write(folder.join(".gemini/settings.json"), text).unwrap();
-        }
-        let loaded = load(&home, &work, "true").unwrap();
-        assert_eq!(loaded.settings.value(&["model", "name"]), Some(&"b".into()));
-        assert_eq!(loaded.settings.value(&["model", "maxSessionTurns"]), Some(&5.into()));
-        assert_eq!(loaded.warnings.len(), 1);
-        let alone = load(&home, &home, "true").unwrap();
-        assert_eq!((alone.settings.layers.len(), alone.warnings.len()), (1, 1));
-        let untrusted = load(&home, &work, "false").unwrap();
-        assert_eq!(untrusted.settings.value(&["model", "name"]), Some(&"a".into()));
-        assert_eq!(untrusted.untrusted, Some(work.join(".gemini/settings.json")));
-        // Even a broken file of strangers does no harm.
-        std::fs::write(work.join(".gemini/settings.json"), "{").unwrap();
-        assert!(load(&home, &work, "false").is_ok() && load(&home, &work, "true").is_err());
-    }
-
-    #[test]
-    fn files_that_cannot_be_settings_are_refused() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join(".gemini/settings.json");
-        std::fs::create_dir_all(&folder).unwrap();
-        let error = fault_at(root.path());
-        assert!(matches!(error.fault, SettingsFault::Unreadable(_)), "{error:?}");
-        std::fs::remove_dir(&folder).unwrap();
-        std::fs::write(&folder, " ".repeat(LARGEST as usize)).unwrap();
-        assert!(load(root.path(), root.path(), "true").is_ok());
-        std::fs::write(&folder, " ".repeat(LARGEST as usize + 1)).unwrap();
-        let error = fault_at(root.path());
-        assert!(matches!(error.fault, SettingsFault::TooLarge { .. }), "{error:?}");
-        assert_eq!(error.file.as_ref(), folder);
     }
 
     proptest! {

@@ -1,13 +1,15 @@
-//! Settings from `settings.json`: defaults, then the user's, then the workspace's, then flags. Each value knows where it was
-//! set; docs/settings.md lists the keys.
+//! Settings from `settings.json`: defaults, then the user's, then the workspace's, then the administrator's, then variables and
+//! flags. Each value knows where it was set; docs/settings.md lists the keys.
 
 mod check;
 mod compaction;
 mod document;
 mod edit;
+mod expand;
 mod keys;
 mod kind;
 mod layers;
+mod load;
 mod lookup;
 mod memory;
 mod problem;
@@ -20,7 +22,8 @@ mod unread;
 mod work;
 
 pub(crate) use edit::set_list;
-pub use layers::{LoadedSettings, Settings, load_here};
+pub use layers::Settings;
+pub use load::{FileOwner, LoadedSettings, load_here, load_here_with};
 pub use problem::{FileLine, SettingsError, SettingsFault, SettingsWarning, UnsupportedKey, WrongValue};
 pub use provenance::Provenance;
 pub(crate) use providers::{ConfiguredModel, ConfiguredProvider};

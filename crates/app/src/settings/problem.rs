@@ -48,6 +48,16 @@ pub(crate) enum WarningKind {
     StarInside,
     /// The same object has it again, further down.
     Repeated,
+    /// Its value refers to a variable that is not set.
+    UnsetVariable {
+        /// The name of the variable.
+        name: String,
+    },
+    /// Its value refers to a variable with a secret, and the file is a workspace's.
+    SecretVariable {
+        /// The name of the variable.
+        name: String,
+    },
 }
 
 impl fmt::Display for SettingsWarning {
@@ -66,6 +76,15 @@ impl fmt::Display for SettingsWarning {
             }
             WarningKind::Repeated => {
                 write!(f, "{place}: {key} is set again further down, which takes effect")
+            }
+            WarningKind::UnsetVariable { name } => {
+                write!(f, "{place}: {key} refers to ${name}, which is not set")
+            }
+            WarningKind::SecretVariable { name } => {
+                write!(
+                    f,
+                    "{place}: {key} refers to ${name}, which holds a secret; the settings of a workspace cannot use it"
+                )
             }
         }
     }

@@ -18,6 +18,8 @@ pub enum Provenance {
     Default,
     /// In a file.
     File(FileLine),
+    /// By this variable.
+    Variable(&'static str),
     /// By this flag.
     Flag(&'static str),
 }
@@ -27,6 +29,7 @@ impl Provenance {
     pub(super) fn of(source: &Source, node: &Node) -> Self {
         match source {
             Source::File(file) => Self::File(FileLine { file: Arc::clone(file), line: node.line }),
+            Source::Variable(name) => Self::Variable(name),
             Source::Flag(flag) => Self::Flag(flag),
         }
     }
@@ -37,6 +40,7 @@ impl fmt::Display for Provenance {
         match self {
             Self::Default => f.write_str("default"),
             Self::File(place) => place.fmt(f),
+            Self::Variable(name) => f.write_str(name),
             Self::Flag(flag) => f.write_str(flag),
         }
     }
@@ -57,13 +61,17 @@ impl Settings {
         {
             return Err(WrongValue { key: flag.into(), ..value });
         }
-        let root = steps.iter().rev().fold(leaf, |inside, step| Node {
-            line: 1,
-            content: Content::Object(vec![((*step).to_string(), inside)]),
-        });
-        self.layers.push(Layer { source: Source::Flag(flag), root });
+        self.layers.push(Layer { source: Source::Flag(flag), root: nested(&steps, leaf) });
         Ok(self)
     }
+}
+
+/// A tree with this leaf alone.
+pub(super) fn nested(steps: &[&str], leaf: Node) -> Node {
+    steps.iter().rev().fold(leaf, |inside, step| Node {
+        line: 1,
+        content: Content::Object(vec![((*step).to_string(), inside)]),
+    })
 }
 
 /// The steps that lead to a key.

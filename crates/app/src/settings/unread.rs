@@ -18,6 +18,8 @@ pub(crate) enum Treatment {
     NoEffect,
     /// It asks for something that does not happen, which is reported.
     Unsupported,
+    /// The same for some values; the others ask for what Longhaul does anyway.
+    UnsupportedIf(fn(&Value) -> bool),
     /// It restricts what an agent may do. If it does, no agent starts.
     Refused {
         /// True if this value restricts anything.
@@ -62,6 +64,11 @@ pub(crate) const REFUSED: &[Unread] = &[
 
 /// Unread Gemini CLI keys in sections with supported ones. Their values are not checked.
 pub(super) const UNREAD: &[Unread] = &[
+    unread("contextManagement.tools.outputMasking.protectLatestTurn", Treatment::UnsupportedIf(is_false)),
+    unread("experimental.contextManagement", Treatment::UnsupportedIf(is_wanted)),
+    unread("experimental.generalistProfile", Treatment::UnsupportedIf(is_wanted)),
+    unread("experimental.powerUserProfile", Treatment::UnsupportedIf(is_wanted)),
+    unread("experimental.stressTestProfile", Treatment::UnsupportedIf(is_wanted)),
     unread("context.fileFiltering.disableFuzzySearch", Treatment::NoEffect),
     unread("context.fileFiltering.enableFileWatcher", Treatment::NoEffect),
     unread("context.fileFiltering.enableFuzzySearch", Treatment::NoEffect),
@@ -87,7 +94,7 @@ pub(super) const UNREAD: &[Unread] = &[
     unread("general.topicUpdateNarration", Treatment::NoEffect),
     unread("general.vimMode", Treatment::Unsupported),
     unread("model.chatCompression", Treatment::Unsupported),
-    unread("model.skipNextSpeakerCheck", Treatment::NoEffect),
+    unread("model.skipNextSpeakerCheck", Treatment::UnsupportedIf(is_false)),
     unread("security.auth.selectedType", Treatment::NoEffect),
     unread("security.auth.useExternal", Treatment::Unsupported),
     unread("security.autoAddToPolicyByDefault", Treatment::NoEffect),
@@ -144,6 +151,10 @@ fn is_wanted(value: &Value) -> bool {
         Value::Object(object) => object.get("enabled").is_none_or(is_wanted),
         _ => true,
     }
+}
+
+fn is_false(value: &Value) -> bool {
+    value == &Value::Bool(false)
 }
 
 /// Former names of keys, in earlier versions of Gemini CLI or texts about it.

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use longhaul_hooks::{HookScope, parse_hooks};
 use longhaul_memory::{Memory, MemorySettings, Places, SkipReason, WorkFolder, load_memory};
 use longhaul_redact::has_secret;
-use longhaul_workspace::{Contents, Fingerprint, WorkspaceFolder, blank_comments};
+use longhaul_workspace::{Contents, Fingerprint, Home, WorkspaceFolder, blank_comments};
 use serde_json::{Map, Value};
+
+use crate::variables::{EnvFile, ProjectRole, project_env_files, role_in_project};
 
 /// A kind of content that a trusted folder activates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,7 +19,7 @@ pub enum GrantKind {
     Hooks,
     /// Programs whose tools a model may call.
     McpServers,
-    /// Addresses that requests and keys are sent to.
+    /// Addresses that requests and keys are sent to, and keys in `.env` files.
     Endpoints,
     /// Policy rules, and settings that let tools run without asking.
     Policies,
@@ -87,8 +89,8 @@ const LARGEST: u64 = 4 << 20;
 const MOST_FILES: usize = 500;
 
 /// Content of a folder that is suspended when it changes: hooks, servers, endpoints, policies and agents. `settings` is its
-/// settings file.
-pub(crate) fn rights_of(folder: &Path, settings: &Path) -> Contents {
+/// settings file; the `.env` files of `home` are the user's own.
+pub(crate) fn rights_of(folder: &Path, settings: &Path, home: Option<&Home>) -> Contents {
     let place = WorkspaceFolder::of(folder);
     let settings = read_settings(settings).unwrap_or_default();
     let mut contents = Contents::new();
@@ -106,6 +108,7 @@ pub(crate) fn rights_of(folder: &Path, settings: &Path) -> Contents {
     if let Some(telemetry) = ours.and_then(|ours| ours.get("telemetry")) {
         endpoints.insert("longhaul.telemetry".into(), fingerprint(telemetry, &telemetry.to_string()));
     }
+    endpoints.extend(keys_and_addresses(folder, home));
     add(GrantKind::Endpoints, endpoints);
     let mut policies = files(&place.policies(), &["toml"], 1);
     for steps in GrantKind::Policies.keys().iter().chain([&["tools", "core"].as_slice()]) {
@@ -117,6 +120,45 @@ pub(crate) fn rights_of(folder: &Path, settings: &Path) -> Contents {
     add(GrantKind::Policies, policies);
     add(GrantKind::Agents, files(&place.agents(), &["md"], 1));
     contents
+}
+
+/// The keys and addresses that the `.env` files of a folder set: they decide where conversations and keys are sent.
+fn keys_and_addresses(folder: &Path, home: Option<&Home>) -> BTreeMap<String, Fingerprint> {
+    let mut found = BTreeMap::new();
+    for (place, name, value, role) in env_variables(folder, home) {
+        let value = Value::from(value);
+        match role {
+            ProjectRole::Address => {
+                let shown = value.as_str().unwrap_or_default();
+                found.insert(format!("{name} in {place}"), fingerprint(&value, shown));
+            }
+            ProjectRole::Key => drop(found.insert(format!("{name} in {place}"), fingerprint(&value, ""))),
+            ProjectRole::Choice | ProjectRole::Refused => {}
+        }
+    }
+    found
+}
+
+/// The variables for Longhaul in the `.env` files of a folder: the file's path from the folder, name, value and role.
+pub(super) fn env_variables(
+    folder: &Path,
+    home: Option<&Home>,
+) -> Vec<(String, String, String, ProjectRole)> {
+    let files = project_env_files(home, folder).into_iter().filter(|file| !file.leads_out());
+    let loaded = files.filter_map(|file| EnvFile::load(&file.path).ok().flatten());
+    let variables = loaded.flat_map(|file| {
+        let path = file.path();
+        let place = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+        let own: Vec<_> = file
+            .iter()
+            .filter_map(|(name, value)| {
+                let role = role_in_project(name)?;
+                Some((place.clone(), name.to_string(), value.to_string(), role))
+            })
+            .collect();
+        own
+    });
+    variables.filter(|(.., role)| *role != ProjectRole::Refused).collect()
 }
 
 /// Content of a folder that is used after a change as well, with a notice: memory, skills and commands.

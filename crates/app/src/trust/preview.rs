@@ -8,7 +8,7 @@ use longhaul_memory::{Discovery, MemorySettings};
 use longhaul_workspace::{Contents, WorkspaceFolder};
 use serde_json::{Map, Value};
 
-use super::grants::{GrantKind, memory_files, memory_links_out, read_settings, rights_of};
+use super::grants::{GrantKind, env_variables, memory_files, memory_links_out, read_settings, rights_of};
 
 /// A preview of what a folder would activate.
 #[derive(Debug, Default)]
@@ -26,6 +26,9 @@ pub struct TrustPreview {
     /// Warnings about risky content.
     pub warnings: Vec<String>,
 }
+
+/// The kind of variables that `.env` files set for Longhaul.
+const VARIABLES: &str = "variables";
 
 /// The most links to look for.
 const MOST_LINKS: usize = 50;
@@ -65,10 +68,17 @@ impl TrustPreview {
         );
         preview.add("agents", names_in(&place.agents(), "md"));
         preview.add("policies", names_in(&place.policies(), "toml"));
-        let rights = rights_of(folder, &place.settings());
+        let variables: Vec<String> = env_variables(folder, None)
+            .iter()
+            .map(|(place, name, ..)| format!("{name} in {place}"))
+            .collect();
+        let rights = rights_of(folder, &place.settings(), None);
         preview.hooks = shown(&rights, GrantKind::Hooks);
         preview.servers = shown(&rights, GrantKind::McpServers);
         preview.endpoints = shown(&rights, GrantKind::Endpoints);
+        // A key has no address, and stands among the variables.
+        preview.endpoints.retain(|(name, address)| !address.is_empty() || !variables.contains(name));
+        preview.add(VARIABLES, variables);
         let memory = upward.into_iter().chain(below).chain(memory_links_out(folder, &everywhere));
         for path in [place.root().to_path_buf(), folder.join(".agents")].into_iter().chain(memory) {
             preview.find_links(folder, &path, 4);
@@ -90,6 +100,9 @@ impl TrustPreview {
                 ("memory files", names) if names.len() < 4 => parts.extend(names.iter().cloned()),
                 ("hooks", _) => parts.push(plural(self.hooks.len().max(1), "hook", "hooks")),
                 ("settings", _) => parts.push("settings".into()),
+                (VARIABLES, names) => {
+                    parts.push(plural(names.len(), "variable in .env", "variables in .env"));
+                }
                 ("skills" | "agents" | "commands" | "MCP servers", names) => {
                     parts.push(plural(names.len(), &kind[..kind.len() - 1], kind));
                 }

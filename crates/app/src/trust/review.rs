@@ -128,5 +128,5 @@ fn few(names: &[&str]) -> String {
 fn rights(home: &Home, folder: &Path) -> Contents {
     let settings = settings_files(Some(home), folder).workspace.map(|workspace| workspace.file);
     let settings = settings.unwrap_or_else(|| WorkspaceFolder::of(folder).settings());
-    rights_of(folder, &settings)
+    rights_of(folder, &settings, Some(home))
 }

@@ -3,6 +3,10 @@
 #[cfg(unix)]
 mod aids;
 mod answers;
+#[cfg(unix)]
+mod attachments;
+#[cfg(unix)]
+mod env_files;
 mod failures;
 mod keeping;
 mod learning;

@@ -106,6 +106,10 @@ impl Sandbox {
         self.variables.push((name.into(), value.into()));
     }
 
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.variables.retain(|(known, _)| known != name);
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

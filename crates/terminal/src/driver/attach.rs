@@ -1,8 +1,8 @@
 //! Attached files (`@name`) and the user's shell commands (`!command`), both through the tools and their limits.
 
-use longhaul_agent::Event;
-use longhaul_conversation::{CallId, Origin, Part, ToolCall, neutralise_snapshots};
-use longhaul_tools::{Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome};
+use longhaul_agent::{Attachments, Event, attach_files};
+use longhaul_conversation::{CallId, Origin, Part, ToolCall};
+use longhaul_tools::{Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -10,41 +10,17 @@ use super::{Driver, DriverMessage};
 use crate::notice::Notice;
 use crate::services::Services;
 
-const READ: &str = "read_file";
 const RUN: &str = "run_shell_command";
 
 impl<S: Services> Driver<S> {
     /// The content of the files that a text names after an `@`.
     pub(super) async fn attachments(&self, text: &str) -> Vec<Part> {
-        let names: Vec<String> = named_files(text)
-            .into_iter()
-            .filter(|name| self.working_folder.path.join(name).is_file())
-            .collect();
         let host = self.services.host();
-        let Some(tool) = find(host.tools, READ) else {
-            if !names.is_empty() {
-                self.notify(Notice::info("Nothing attached: the read_file tool is not available."));
-            }
-            return Vec::new();
-        };
-        let mut parts = Vec::new();
-        for name in names {
-            let args = path_args(tool, &name);
-            let cancel = CancellationToken::new();
-            let answer = run(tool, &args, &|_| {}, &cancel).await;
-            match &answer.outcome {
-                ToolOutcome::Succeeded(text) => {
-                    let text = neutralise_snapshots(text);
-                    let text = format!("<attached_file path=\"{name}\">\n{text}\n</attached_file>");
-                    parts.push(Part::text(Origin::Hook, text));
-                    parts.extend(answer.media);
-                    self.notify(Notice::info(format!("Attached {name}.")));
-                }
-                ToolOutcome::Failed(reason) | ToolOutcome::Cancelled(reason) => {
-                    self.notify(Notice::warning(format!("Could not attach {name}: {reason}")));
-                }
-            }
-        }
+        let folder = &self.working_folder.path;
+        let Attachments { parts, attached, problems } =
+            attach_files(text, folder, host.tools, &CancellationToken::new()).await;
+        attached.iter().for_each(|name| self.notify(Notice::info(format!("Attached {name}."))));
+        problems.into_iter().for_each(|problem| self.notify(Notice::warning(problem)));
         parts
     }
 
@@ -90,65 +66,4 @@ pub(super) async fn run(
 
 pub(super) fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a dyn Tool> {
     tools.iter().map(AsRef::as_ref).find(|tool| tool.declaration().name == name)
-}
-
-/// The path under the argument name that the tool declares.
-fn path_args(tool: &dyn Tool, path: &str) -> Value {
-    let parameters = tool.declaration().parameters;
-    let name = ["file_path", "absolute_path", "path"]
-        .into_iter()
-        .find(|name| parameters["properties"].get(name).is_some())
-        .unwrap_or("file_path");
-    json!({name: path})
-}
-
-/// The distinct file names after an `@` in a text.
-fn named_files(text: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('@') {
-        let begins_word =
-            rest[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([\"'`".contains(c));
-        rest = &rest[at + 1..];
-        if !begins_word {
-            continue;
-        }
-        let mut name = String::new();
-        let mut letters = rest.chars().peekable();
-        while let Some(letter) = letters.next() {
-            match letter {
-                // A space inside a name is escaped with a backslash.
-                '\\' if letters.peek() == Some(&' ') => {
-                    letters.next();
-                    name.push(' ');
-                }
-                letter if letter.is_whitespace() || ")]\"'`".contains(letter) => break,
-                letter => name.push(letter),
-            }
-        }
-        let name = name.trim_end_matches([',', ';', ':', '.', '?', '!']).to_string();
-        if !name.is_empty() && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expected: &[&str]) {
-        assert_eq!(named_files(text), expected, "{text}");
-    }
-
-    #[test]
-    fn files_are_named_behind_an_at() {
-        check("look at @src/main.rs, then @Cargo.toml.", &["src/main.rs", "Cargo.toml"]);
-        check("me@home.org", &[]);
-        check("(@a.md) @a.md \"@b.md\"", &["a.md", "b.md"]);
-        check(r"@my\ notes.txt now", &["my notes.txt"]);
-        check("@ nothing", &[]);
-    }
 }

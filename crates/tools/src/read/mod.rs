@@ -5,7 +5,6 @@ mod load;
 mod many;
 mod slice;
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use longhaul_conversation::{Body, Origin, Part, ToolDeclaration};
@@ -21,6 +20,7 @@ pub use many::ReadManyFiles;
 pub use slice::{ReadRange, Slice};
 
 use crate::blocking::blocking;
+use crate::readable::ReadableRoots;
 use crate::{
     BoxFuture, IgnoreFiles, Preview, Roots, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
     schema_of,
@@ -32,10 +32,8 @@ const NAME: &str = "read_file";
 /// The tool `read_file`.
 #[derive(Clone, Debug)]
 pub struct ReadFile {
-    roots: Roots,
+    roots: ReadableRoots,
     ignoring: Ignoring,
-    /// The folder of complete outputs that were truncated for the model.
-    outputs: fn() -> Option<PathBuf>,
 }
 
 /// The arguments of `read_file`.
@@ -88,23 +86,13 @@ impl ReadFileArguments {
 impl ReadFile {
     /// Reads files inside `roots` that are not ignored.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
-        Self { roots, ignoring, outputs: || None }
+        Self { roots: ReadableRoots::new(roots), ignoring }
     }
 
     /// Also allows the folder of complete outputs as soon as it exists, because the model is told of files in it.
     #[must_use]
     pub fn with_outputs(self, outputs: fn() -> Option<PathBuf>) -> Self {
-        Self { outputs, ..self }
-    }
-
-    /// The roots for this path.
-    fn roots_for(&self, path: &str) -> Cow<'_, Roots> {
-        let reaches = |roots: &Roots| roots.resolve(path).is_ok();
-        let with_outputs = || self.roots.and(&(self.outputs)()?).ok().filter(reaches);
-        match reaches(&self.roots) {
-            true => Cow::Borrowed(&self.roots),
-            false => with_outputs().map_or(Cow::Borrowed(&self.roots), Cow::Owned),
-        }
+        Self { roots: self.roots.with_outputs(outputs), ..self }
     }
 
     fn answer(&self, args: &Value) -> ToolAnswer {
@@ -112,13 +100,13 @@ impl ReadFile {
             Ok(asked) => asked,
             Err(why) => return ToolAnswer::failed(why),
         };
-        let roots = self.roots_for(&path);
+        let roots = self.roots.roots_for(&path);
         let ignored = IgnoreFiles::load(&roots, &self.ignoring);
         let LoadedFile { place, content } = match load_file(&roots, &ignored, &path, range) {
             Ok(loaded) => loaded,
             Err(error) => return ToolAnswer::failed(format!("{error}.")),
         };
-        let name = self.roots.shorten(&place).display().to_string();
+        let name = self.roots.workspace().shorten(&place).display().to_string();
         let answer = match content {
             FileContent::Lines(slice) if slice.first > slice.total => ToolAnswer::failed(format!(
                 "{name} has {} lines: there is none from line {} on.",
@@ -150,8 +138,8 @@ impl Tool for ReadFile {
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
         let (path, range) = ReadFileArguments::parse(args)?;
-        let place = self.roots_for(&path).resolve(&path).map_err(|refusal| format!("{refusal}."))?;
-        let name = self.roots.shorten(&place).display();
+        let place = self.roots.roots_for(&path).resolve(&path).map_err(|refusal| format!("{refusal}."))?;
+        let name = self.roots.workspace().shorten(&place).display();
         Ok(Preview::Look(match (range.start, range.end) {
             (None, None) => name.to_string(),
             (start, Some(end)) => format!("{name}, lines {} to {end}", start.unwrap_or(1)),

@@ -4,8 +4,10 @@
 mod laws;
 mod world;
 
+mod allowed;
 mod change;
 mod list;
+mod outputs;
 mod paths;
 mod read;
 mod read_many;

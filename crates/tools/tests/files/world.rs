@@ -76,11 +76,7 @@ impl World {
     }
 
     pub(crate) fn run(&self, tool: &str, args: &Value) -> ToolAnswer {
-        let tool = self.tool(tool);
-        let id = CallId::new("c1");
-        let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel: &self.cancel };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(tool.run(call))
+        run_until(&*self.tool(tool), args, &self.cancel)
     }
 
     #[track_caller]
@@ -115,6 +111,18 @@ impl World {
         found.sort();
         found
     }
+}
+
+/// Runs a tool.
+pub(crate) fn run_tool(tool: &dyn Tool, args: &Value) -> ToolAnswer {
+    run_until(tool, args, &CancellationToken::new())
+}
+
+fn run_until(tool: &dyn Tool, args: &Value, cancel: &CancellationToken) -> ToolAnswer {
+    let id = CallId::new("c1");
+    let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(tool.run(call))
 }
 
 /// The diff shown to the user.

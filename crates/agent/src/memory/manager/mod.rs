@@ -38,7 +38,8 @@ struct Arguments {
 
 impl MemoryManager {
     /// Its tools, beside the one that ends its work.
-    pub(crate) const TOOLS: [&str; 4] = ["read_file", "replace", "write_file", "ask_user"];
+    pub(crate) const TOOLS: [&str; 7] =
+        ["read_file", "list_directory", "glob", "grep_search", "replace", "write_file", "ask_user"];
 
     /// Keeps the files of these places. The folder of private memory is asked for when it is needed: a project has none
     /// before its first session is begun.

@@ -7,8 +7,8 @@ use longhaul_memory::{
     Discovery, FactScope, MemorySettings, MemoryTier, Places, SkipReason, load_memory, save_target,
 };
 use longhaul_tools::{
-    AllowedFiles, FileContent, IgnoreFiles, ReadFile, ReadRange, Replace, Roots, Tool, ToolAnswer, WriteFile,
-    load_file,
+    AllowedFiles, FileContent, Glob, GrepSearch, IgnoreFiles, ListDirectory, ReadFile, ReadRange, Replace,
+    Roots, Tool, ToolAnswer, WriteFile, load_file,
 };
 use longhaul_workspace::{canonical_workspace, create_private_folder};
 
@@ -85,6 +85,9 @@ impl ManagedFiles {
             Box::new(ReadFile::new(self.roots.clone(), ignoring.clone())),
             guarded(Box::new(Replace::new(self.roots.clone(), ignoring.clone()))),
             guarded(Box::new(WriteFile::new(self.roots.clone()))),
+            Box::new(ListDirectory::new(self.roots.clone(), ignoring.clone())),
+            Box::new(Glob::new(self.roots.clone(), ignoring.clone())),
+            Box::new(GrepSearch::new(self.roots.clone(), ignoring.clone())),
         ]
     }
 

@@ -21,7 +21,19 @@ pub(super) fn add_hook(trial: &mut Trial, event: &str, answer: &Value) {
     let folder = trial.folder.path().to_path_buf();
     fs::write(folder.join("answer.json"), answer.to_string()).expect("written");
     let command = format!("cat > {0}/heard.json; cat {0}/answer.json", folder.display());
-    let config = json!({event: [{"hooks": [{"type": "command", "command": command}]}]});
+    add_commands(trial, &[(event, &command)]);
+}
+
+/// Adds a command for each of these events.
+fn add_commands(trial: &mut Trial, commands: &[(&str, &str)]) {
+    let folder = trial.folder.path().to_path_buf();
+    let config: Value = commands
+        .iter()
+        .map(|(event, command)| {
+            (event.to_string(), json!([{"hooks": [{"type": "command", "command": command}]}]))
+        })
+        .collect::<serde_json::Map<String, Value>>()
+        .into();
     let (hooks, warnings) = parse_hooks(&config, HookScope::User);
     assert!(warnings.is_empty(), "{warnings:?}");
     let environment = HookEnvironment {
@@ -199,4 +211,45 @@ fn a_hook_forbids_all_tools() {
     let model = ScriptedModel::new([ScriptedReply::parts([look("c2", "two")]), ScriptedReply::text("Now.")]);
     trial.run("Look.", &model);
     assert_eq!(results(&trial)[1].1, ToolStatus::Succeeded);
+}
+
+/// Objects to the first answer of a turn only.
+const OBJECTS_ONCE: &str = r#"case "$(cat)" in *'"stop_hook_active":true'*) echo '{}' ;; *) echo '{"decision": "block", "reason": "Run the tests."}' ;; esac"#;
+
+#[test]
+fn a_prompt_of_a_hook_passes_the_hooks_on_prompts_like_the_users_own() {
+    let (mut trial, _) = trial();
+    let heard = trial.folder.path().join("prompts.jsonl");
+    let before = format!(
+        r#"cat >> {0}; echo >> {0}; echo '{{"hookSpecificOutput": {{"additionalContext": "It is Monday."}}}}'"#,
+        heard.display()
+    );
+    add_commands(&mut trial, &[("BeforeAgent", &before), ("AfterAgent", OBJECTS_ONCE)]);
+    let model = ScriptedModel::new([ScriptedReply::text("Done."), ScriptedReply::text("They pass.")]);
+    assert_eq!(trial.run("Fix it.", &model), finished());
+    let heard = fs::read_to_string(heard).expect("the hook ran");
+    let prompts: Vec<Value> = heard
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["prompt"].clone())
+        .collect();
+    assert_eq!(prompts, ["Fix it.", "Run the tests."]);
+    let said = texts(&model.requests()[1]);
+    let [.., reason, context] = &said[..] else { panic!("{said:?}") };
+    assert!(reason == "Run the tests." && context.contains("It is Monday."), "{said:?}");
+}
+
+#[test]
+fn a_hook_on_prompts_ends_a_turn_that_another_would_continue() {
+    for decision in
+        [r#""decision": "block", "reason": "Enough.""#, r#""continue": false, "stopReason": "Enough.""#]
+    {
+        let (mut trial, _) = trial();
+        let before = format!(
+            r#"case "$(cat)" in *'Run the tests.'*) echo '{{{decision}}}' ;; *) echo '{{}}' ;; esac"#
+        );
+        add_commands(&mut trial, &[("BeforeAgent", &before), ("AfterAgent", OBJECTS_ONCE)]);
+        let model = ScriptedModel::new([ScriptedReply::text("Done.")]);
+        assert_eq!(trial.run("Fix it.", &model), TurnEnd::Stopped { reason: "Enough.".into() });
+        assert_eq!(model.requests().len(), 1);
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use longhaul_conversation::{
     DISCOVERED_MEMORY_MARKS, FinishReason, OUTPUT_END_NOTE, Part, ScriptedModel, ScriptedReply, Timestamp,
-    ToolStatus, split_memory,
+    TokenCount, ToolStatus, split_memory,
 };
 use longhaul_memory::{MemorySettings, Places, WorkFolder};
 use longhaul_policy::{
@@ -19,7 +19,7 @@ use super::subagent_tests::{check_recording, complete, parts, recordings};
 use super::tool_tests::{Asked, Script, call, results};
 use super::trial::{Trial, replay, settings, texts};
 use super::*;
-use crate::{Approval, MemoryManager, SaveMemory, SessionMemory};
+use crate::{Approval, MemoryManager, ModelProfile, ModelSource, NamedModel, SaveMemory, SessionMemory};
 
 /// A session in a workspace with a home, in which memory counts; the user answers these.
 fn trial(answers: impl IntoIterator<Item = Approval>) -> (Trial, Asked) {
@@ -67,6 +67,68 @@ fn read(trial: &Trial, file: &str) -> Option<String> {
     fs::read_to_string(trial.folder.path().join(file)).ok()
 }
 
+/// The tools of the manager, as it sees them.
+const MANAGER_TOOLS: [&str; 9] = [
+    "read_file",
+    "replace",
+    "write_file",
+    "list_directory",
+    "glob",
+    "grep_search",
+    "recall_history",
+    "ask_user",
+    "complete_task",
+];
+
+/// A source whose model for small questions is this one.
+struct HelperOnly(ScriptedModel);
+
+impl ModelSource for HelperOnly {
+    fn find(&self, name: &str) -> Result<NamedModel<'_>, String> {
+        Err(format!("there is no model {name:?}"))
+    }
+
+    fn helper(&self) -> Option<NamedModel<'_>> {
+        let profile = ModelProfile {
+            name: "little".into(),
+            recorded_as: "p/little".into(),
+            window: TokenCount(30_000),
+            output_reserve: None,
+        };
+        Some(NamedModel { model: &self.0, profile })
+    }
+}
+
+#[test]
+fn the_manager_asks_the_helper_model_and_looks_into_memory_files_alone() {
+    let (mut trial, _) = managed([Approval::Once]);
+    for (file, text) in [("work/src/GEMINI.md", "Ports: 5432.\n"), ("work/src/lib.rs", "Ports: 80.\n")] {
+        fs::write(trial.folder.path().join(file), text).expect("written");
+    }
+    let helper = ScriptedModel::new([
+        parts([
+            call("s1", "grep_search", json!({"pattern": "Ports"})),
+            call("s2", "list_directory", json!({"dir_path": "src"})),
+            call("s3", "glob", json!({"pattern": "**/*"})),
+        ]),
+        parts([complete("s4", "It stands in src/GEMINI.md already.")]),
+    ]);
+    trial.models = Some(Box::new(HelperOnly(helper)));
+    let model = ScriptedModel::new([save("The port is 5432."), ScriptedReply::text("Known.")]);
+    assert_eq!(trial.run("Remember it.", &model), TurnEnd::Finished(FinishReason::Stop));
+    assert_eq!(model.requests().len(), 2);
+    let recorded = replay(&recordings(&trial)[0]);
+    assert_eq!(recorded.info().models, ["p/little"]);
+    let shown: String = recorded
+        .messages()
+        .iter()
+        .flat_map(|message| message.parts.iter().filter_map(Part::as_result))
+        .map(|result| format!("{:?}", result.output))
+        .collect();
+    assert!(shown.contains("5432") && shown.contains("GEMINI.md"), "{shown}");
+    assert!(!shown.contains("80") && !shown.contains("lib.rs"), "{shown}");
+}
+
 #[test]
 fn the_manager_saves_and_the_main_agent_knows_it_at_once() {
     let (mut trial, asked) = managed([Approval::Once, Approval::Once]);
@@ -98,10 +160,7 @@ fn the_manager_saves_and_the_main_agent_knows_it_at_once() {
     let requests = model.requests();
     let names =
         |request: usize| requests[request].tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
-    assert_eq!(
-        names(1),
-        ["read_file", "replace", "write_file", "recall_history", "ask_user", "complete_task"]
-    );
+    assert_eq!(names(1), MANAGER_TOOLS);
     assert_eq!(names(0).iter().filter(|name| *name == "save_memory").count(), 1);
     let system = requests[1].system[0].as_text().expect("a text");
     assert!(
@@ -253,7 +312,7 @@ fn an_own_definition_counts_and_reaches_no_further() {
     trial.run("Remember it.", &model);
     let requests = model.requests();
     let names: Vec<&str> = requests[1].tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["read_file", "replace", "write_file", "recall_history", "ask_user", "complete_task"]);
+    assert_eq!(names, MANAGER_TOOLS);
     assert!(requests[1].system[0].as_text().is_some_and(|text| text.starts_with("Be terse.")));
     assert_eq!(read(&trial, "work/src/lib.rs"), None);
     assert!(results(&trial)[0].2.ends_with("[No memory file was changed.]"));

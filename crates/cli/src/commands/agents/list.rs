@@ -53,6 +53,7 @@ fn entry(page: &mut Page, definition: &SubagentDefinition) {
     };
     let model = match &definition.model {
         SubagentModel::Inherited => "the conversation's model",
+        SubagentModel::Helper => "the helper model",
         SubagentModel::Named(name) => name,
     };
     let place = match definition.source.file() {
@@ -79,6 +80,7 @@ fn to_json(loaded: &LoadedSubagents) -> Value {
             },
             "model": match &definition.model {
                 SubagentModel::Inherited => Value::Null,
+                SubagentModel::Helper => json!("helper"),
                 SubagentModel::Named(name) => json!(name),
             },
             "max_turns": definition.most_turns,

@@ -206,6 +206,7 @@ fn plan_options(
         threshold: settings.threshold(session.info.model()).map(|(threshold, _)| threshold),
         target: settings.target(),
         snapshot: settings.snapshot_budget(),
+        outputs: settings.output_limits(),
         ..BudgetSettings::default()
     };
     let usual = PlanOptions::new(window.size);

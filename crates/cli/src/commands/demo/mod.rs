@@ -8,9 +8,11 @@ mod told;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
 use longhaul_engine::Prices;
 use longhaul_terminal::Pace;
+use longhaul_workspace::{StagedFolder, remove_strays};
 
 use crate::output::Screen;
 
@@ -35,6 +37,13 @@ pub(crate) fn run(options: &DemoOptions, screen: &Screen) -> anyhow::Result<Exit
         true => told::run(screen).map(|()| ExitCode::SUCCESS),
         false => played::run(Pace::times(options.speed), screen),
     }
+}
+
+/// A folder for the demo, under a name by which the next demo finds and removes it if this one is killed.
+fn temporary_folder() -> anyhow::Result<StagedFolder> {
+    let place = std::env::temp_dir();
+    remove_strays(&place);
+    StagedFolder::create(&place).context("could not create a temporary folder")
 }
 
 /// Parses a speed; `max` is infinite.

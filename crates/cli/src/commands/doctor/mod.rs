@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_app::environment;
-use longhaul_app::settings::UnsupportedKey;
+use longhaul_app::settings::{LoadedSettings, UnsupportedKey};
 use longhaul_workspace::Home;
 
 use crate::output::{Screen, plural, print, print_json, with_progress};
@@ -117,11 +117,12 @@ fn examine(screen: &Screen) -> Diagnosis {
     look("home", &mut |diagnosis| home = home::examine(diagnosis, &environment));
     let cwd = std::env::current_dir().ok();
     let cwd: Option<&Path> = cwd.as_deref();
-    let mut needs_trust = true;
+    let mut loaded = LoadedSettings::default();
     look("settings", &mut |diagnosis| {
-        needs_trust = settings::examine(diagnosis, home.as_ref(), cwd, &environment);
+        loaded = settings::examine(diagnosis, home.as_ref(), cwd, &environment);
     });
-    look("keys", &mut keys::examine);
+    look("keys", &mut |diagnosis| keys::examine(diagnosis, &loaded.settings));
+    let needs_trust = loaded.needs_trust;
     if let (Some(home), Some(cwd)) = (&home, cwd) {
         look("trust", &mut |diagnosis| trust::examine(diagnosis, home, cwd, &environment, needs_trust));
         look("project", &mut |diagnosis| store::project(diagnosis, home, cwd));

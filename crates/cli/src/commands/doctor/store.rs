@@ -45,7 +45,7 @@ pub(super) fn project(diagnosis: &mut Diagnosis, home: &Home, cwd: &Path) {
     }
     for stray in strays::find(home, own.as_ref(), cwd).iter().take(LISTED) {
         let what = format!("{} was left behind by a killed process", stray.display());
-        diagnosis.note(what, "nothing to do; it is removed on the next write there");
+        diagnosis.note(what, "nothing to do; the next session in this folder removes it");
     }
     for aside in files_in(home.root(), |name| name.starts_with("projects.json.corrupt")) {
         let what = format!("{} is a broken registry that was set aside", aside.display());

@@ -8,7 +8,7 @@ mod words;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use longhaul_agent::{AgentDeps, AgentError, LimitOf, TurnEnd};
+use longhaul_agent::{AgentDeps, AgentError, Attachments, LimitOf, TurnEnd, attach_files};
 use longhaul_app::agent::{AgentResources, Attendance, HelperModels, SessionSummariser};
 use longhaul_app::environment;
 use longhaul_app::failure::hinted;
@@ -16,7 +16,7 @@ use longhaul_app::models::Models;
 use longhaul_app::project::log_failure;
 use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::Settings;
-use longhaul_conversation::{FinishReason, ModelError, Part, Usage};
+use longhaul_conversation::{FinishReason, ModelError, Origin, Part, Usage};
 use longhaul_engine::EngineError;
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_sessions::{LogError, load_metadata};
@@ -104,6 +104,10 @@ fn talk(
         reporter.stop_with(cancel);
         let host = AgentDeps { events: &|event| reporter.observe(event), ..deps.host() };
         agent.begin_session(source, &host, cancel).await?;
+        let Attachments { parts, problems, .. } =
+            attach_files(&typed_text(&words), &environment::current_folder(), host.tools, cancel).await;
+        problems.iter().for_each(|problem| reporter.warn(problem.trim_end_matches('.')));
+        let words = words.into_iter().chain(parts).collect();
         let end = agent.run_turn_with(words, &host, cancel).await;
         deps.toolkit.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
@@ -152,6 +156,12 @@ fn talk(
     };
     reporter.conclude(&end, answered, cost, started.elapsed()).context(NOT_WRITTEN)?;
     into_result(end, reporter)
+}
+
+/// The texts that the user typed.
+fn typed_text(words: &[Part]) -> String {
+    let typed = words.iter().filter(|part| part.origin == Origin::User);
+    typed.filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
 }
 
 /// The result of the program for the end of a turn.

@@ -16,7 +16,7 @@ use crate::running::exit_code;
 
 /// Plays the session.
 pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
-    let folder = tempfile::tempdir().context("could not create a temporary folder")?;
+    let folder = super::temporary_folder()?;
     let project = folder.path().join(scene::PROJECT);
     scene::set_up(&project).context("could not create the demo project")?;
     let project = project.canonicalize().context("could not find the demo project")?;

@@ -34,7 +34,7 @@ pub(super) fn run(screen: &Screen) -> anyhow::Result<()> {
 }
 
 async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir().context("could not create a temporary folder")?;
+    let folder = super::temporary_folder()?;
     let story = story::story();
     let first = story::begin();
     let new = NewSession {
