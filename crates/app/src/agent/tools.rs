@@ -35,7 +35,11 @@ pub(super) fn load(
     let readable = Roots::new(&context.cwd, &readable)?;
     let ignoring = settings.hidden_files();
     let mut tools: Vec<Box<dyn Tool>> = vec![
-        Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
+        Box::new(
+            ReadFile::new(readable.clone(), ignoring.clone())
+                .with_outputs(tool_outputs)
+                .with_notes(private_memory),
+        ),
         Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
         Box::new(ListDirectory::new(readable, ignoring.clone())),
         Box::new(Glob::new(roots.clone(), ignoring.clone())),

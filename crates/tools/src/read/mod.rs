@@ -36,6 +36,8 @@ pub struct ReadFile {
     ignoring: Ignoring,
     /// The folder of complete outputs that were truncated for the model.
     outputs: fn() -> Option<PathBuf>,
+    /// The folder of notes that memory points to.
+    notes: fn() -> Option<PathBuf>,
 }
 
 /// The arguments of `read_file`.
@@ -88,7 +90,7 @@ impl ReadFileArguments {
 impl ReadFile {
     /// Reads files inside `roots` that are not ignored.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
-        Self { roots, ignoring, outputs: || None }
+        Self { roots, ignoring, outputs: || None, notes: || None }
     }
 
     /// Also allows the folder of complete outputs as soon as it exists, because the model is told of files in it.
@@ -97,14 +99,35 @@ impl ReadFile {
         Self { outputs, ..self }
     }
 
+    /// Also allows the Markdown files of this folder as soon as it exists, and nothing below it: the notes that memory
+    /// points to.
+    #[must_use]
+    pub fn with_notes(self, notes: fn() -> Option<PathBuf>) -> Self {
+        Self { notes, ..self }
+    }
+
     /// The roots for this path.
     fn roots_for(&self, path: &str) -> Cow<'_, Roots> {
         let reaches = |roots: &Roots| roots.resolve(path).is_ok();
         let with_outputs = || self.roots.and(&(self.outputs)()?).ok().filter(reaches);
         match reaches(&self.roots) {
             true => Cow::Borrowed(&self.roots),
-            false => with_outputs().map_or(Cow::Borrowed(&self.roots), Cow::Owned),
+            false => {
+                let more = with_outputs().or_else(|| self.roots_with_note(path));
+                more.map_or(Cow::Borrowed(&self.roots), Cow::Owned)
+            }
         }
+    }
+
+    /// The roots with the folder of notes, if this path names one.
+    fn roots_with_note(&self, path: &str) -> Option<Roots> {
+        let folder = std::fs::canonicalize((self.notes)()?).ok()?;
+        let roots = self.roots.and(&folder).ok()?;
+        // It has no links any more, so a note that is one leads to what it is judged by.
+        let place = roots.resolve(path).ok()?;
+        let is_hidden = place.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let is_note = place.extension().is_some_and(|end| end == "md") && !is_hidden;
+        (is_note && place.parent() == Some(&folder)).then_some(roots)
     }
 
     fn answer(&self, args: &Value) -> ToolAnswer {
