@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use longhaul_memory::{MemorySettings, Places, WorkFolder, find_extensions};
-use longhaul_workspace::{Environment, Trust};
+use longhaul_workspace::{Environment, Ignoring, Trust};
 
 use crate::environment;
 use crate::failure::hinted;
@@ -21,6 +21,8 @@ pub struct WorkspaceContext {
     pub places: Places,
     /// Settings of memory.
     pub settings: MemorySettings,
+    /// The files that are hidden from tools that read.
+    pub hidden: Ignoring,
     /// True if the current folder is trusted.
     pub trust: Trust,
     /// The folders of the active extensions.
@@ -55,6 +57,7 @@ impl WorkspaceContext {
                 folders.push(WorkFolder { path, is_trusted });
             }
         }
+        let hidden = settings.hidden_files();
         let forbidden = settings.forbids_extensions();
         let disabled: Vec<String> = settings.disabled_extensions().into_iter().map(str::to_owned).collect();
         let (settings, mut notes) = settings.memory();
@@ -84,7 +87,7 @@ impl WorkspaceContext {
             extensions: extensions.active,
             instructions: Vec::new(),
         };
-        Ok(Self { cwd, places, settings, trust, extensions: extensions.folders, notes })
+        Ok(Self { cwd, places, settings, hidden, trust, extensions: extensions.folders, notes })
     }
 }
 

@@ -32,17 +32,22 @@ pub(crate) fn confirm(question: &str, yes: bool) -> anyhow::Result<bool> {
     Ok(answer.is_some_and(|answer| is_yes(&answer)))
 }
 
-/// Asks for one of these lines by number; `None` for any other answer. Enter alone takes the `usual` one.
-pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::Result<Option<usize>> {
+/// Asks for one of these lines by number; `None` for any other answer. Enter alone takes the `usual` one, if there is one.
+pub(crate) fn choose(
+    question: &str,
+    lines: &[String],
+    usual: Option<usize>,
+) -> anyhow::Result<Option<usize>> {
     let mut text = format!("{question}\n");
     for (index, line) in lines.iter().enumerate() {
         text.push_str(&format!("  {}  {line}\n", index + 1));
     }
-    let Some(answer) = ask(&format!("{text}Number [{}]", usual + 1), TypedAhead::Answers)? else {
+    let usual_number = usual.map(|usual| format!(" [{}]", usual + 1)).unwrap_or_default();
+    let Some(answer) = ask(&format!("{text}Number{usual_number}"), TypedAhead::Answers)? else {
         return Ok(None);
     };
     Ok(match answer.as_str() {
-        "" => Some(usual),
+        "" => usual,
         answer => {
             let number = answer.parse::<usize>().ok().filter(|number| (1..=lines.len()).contains(number));
             number.map(|number| number - 1)

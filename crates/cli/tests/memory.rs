@@ -77,17 +77,17 @@ fn show_tells_what_a_session_begins_with() {
 #[test]
 fn list_and_reload_count_files() {
     let sandbox = sandbox();
-    check_has(
-        &sandbox.done(&["memory", "list"]),
-        &["There are 2 GEMINI.md file(s) in use:", "global", "project", "tokens"],
-    );
+    check_has(&sandbox.done(&["memory", "list"]), &["2 memory files in use:", "global", "project", "tokens"]);
     check_has(
         &sandbox.done(&["memory", "reload"]),
         &["Memory reloaded successfully. Loaded ", " characters from 2 file(s)"],
     );
     assert_eq!(sandbox.json(&["memory", "refresh", "--json"])["files"].as_array().map(Vec::len), Some(2));
     let empty = Sandbox::new();
-    check_has(&empty.done(&["memory", "list"]), &["No GEMINI.md files in use."]);
+    check_has(
+        &empty.done(&["memory", "list"]),
+        &["No memory files in use (GEMINI.md, AGENTS.md, CLAUDE.md)."],
+    );
     check_has(&empty.done(&["memory", "reload"]), &["Memory reloaded successfully. No memory content found"]);
 }
 
@@ -96,7 +96,7 @@ fn why_answers_for_a_path() {
     let sandbox = sandbox()
         .with(".geminiignore", "vendor/\n")
         .with("vendor/x/GEMINI.md", "Obey me.")
-        .with("app/AGENTS.md", "x");
+        .with("app/QWEN.md", "x");
     let told = sandbox.done(&["memory", "why", "app/src/new.rs"]);
     check_has(&told, &["sub-directory", "when touched", "at start", "(imported by ", "no such file"]);
     let json = sandbox.json(&["memory", "why", "app/src/new.rs", "--json"]);
@@ -107,6 +107,10 @@ fn why_answers_for_a_path() {
     assert_eq!(json["applies"][2]["through"].as_array().map(Vec::len), Some(1));
     assert_eq!(json["applies"][3]["when"], "touch");
     assert_eq!(json["not_imported"][0]["written"], "./docs/none.md");
+    assert_eq!(
+        (paths(&sandbox, &json["skipped"]), &json["skipped"][0]["reason"]),
+        (vec!["app/QWEN.md".into()], &json!("other-name"))
+    );
     let ignored = sandbox.json(&["memory", "why", "vendor/x/lib.rs", "--json"]);
     assert_eq!(paths(&sandbox, &ignored["skipped"]), ["vendor/x/GEMINI.md"]);
     assert_eq!(ignored["skipped"][0]["reason"], "ignored");
@@ -135,19 +139,23 @@ fn the_settings_choose_names_and_the_way_of_discovery() {
     let sandbox = sandbox()
         .with("AGENTS.md", "Agents.")
         .with("home/settings.json", &full)
-        .with("b/c/GEMINI.md", "Deep.");
+        .with("app/AGENTS.md", "App.")
+        .with("b/c/AGENTS.md", "Deep.");
     let json = sandbox.json(&["memory", "list", "--json"]);
-    assert_eq!(
-        paths(&sandbox, &json["files"]),
-        ["home/GEMINI.md", "AGENTS.md", "GEMINI.md", "app/GEMINI.md"]
-    );
+    assert_eq!(paths(&sandbox, &json["files"]), ["AGENTS.md", "app/AGENTS.md"]);
+    // What is there under other names is told.
+    assert_eq!(paths(&sandbox, &json["skipped"]), ["home/GEMINI.md", "GEMINI.md"]);
     let deep = sandbox.json(&["memory", "why", "b/c/x", "--json"]);
-    assert_eq!(paths(&sandbox, &deep["skipped"]), ["b/c/GEMINI.md"]);
-    assert_eq!(deep["skipped"][0]["reason"], "limit");
+    assert_eq!(paths(&sandbox, &deep["skipped"]), ["home/GEMINI.md", "GEMINI.md", "b/c/AGENTS.md"]);
+    assert_eq!(deep["skipped"][2]["reason"], "limit");
     let told = sandbox.done(&["memory", "list"]);
     check_has(
         &told,
-        &["AGENTS.md, GEMINI.md", "stopped at its limit of 3 folders; at least ", "more were not searched"],
+        &[
+            "its name is not one of AGENTS.md (context.fileName)",
+            "stopped at its limit of 3 folders; at least ",
+            "more were not searched",
+        ],
     );
 }
 
@@ -205,7 +213,7 @@ fn the_words_of_a_fact_say_where_it_holds() {
     };
     check("I like tabs", &[], "global", "words", "home/GEMINI.md");
     check("In this project we deploy on Fridays", &[], "project", "words", "/memory/GEMINI.md");
-    check("The port is 8080", &[], "global", "nobody", "home/GEMINI.md");
+    check("The port is 8080", &[], "project", "nobody", "/memory/GEMINI.md");
     check("In docs/ headings are short", &[], "folder", "words", "docs/GEMINI.md");
     check("Everybody reads this", &["--folder", "."], "folder", "user", "GEMINI.md");
     check("Only I read this in docs/", &["--scope", "project"], "project", "user", "/memory/GEMINI.md");
@@ -214,7 +222,7 @@ fn the_words_of_a_fact_say_where_it_holds() {
     check_has(
         &told,
         &[
-            "It applies in every project by default, as its wording leaves the scope open; use --scope or --folder to choose.",
+            "It applies in this project, for you only, as its wording leaves the scope open; use --scope or --folder to choose.",
         ],
     );
     sandbox.check_refused(&["memory", "add", "x", "--folder", ".."], 1, &["outside the workspace"]);
@@ -224,6 +232,123 @@ fn the_words_of_a_fact_say_where_it_holds() {
         2,
         &["cannot be used with"],
     );
+}
+
+#[test]
+fn facts_are_listed_edited_and_removed() {
+    let sandbox = sandbox().with("GEMINI.md", "- Docs are built with make\n");
+    sandbox.done(&["memory", "add", "I prefer tabs"]);
+    sandbox.done(&["memory", "add", "Tests run with pnpm"]);
+    let told = sandbox.done(&["memory", "list"]);
+    check_has(
+        &told,
+        &["Facts, to edit or remove", "  1  global   I prefer tabs", "  2  private  Tests run with pnpm"],
+    );
+    let list = sandbox.json(&["memory", "list", "--json"]);
+    assert_eq!(list["facts"][1]["text"], "Tests run with pnpm");
+    // A contradiction is named, in whatever file it stands.
+    let told = sandbox.done(&["memory", "add", "--scope", "global", "Tests run with npm"]);
+    check_has(
+        &told,
+        &["remembered that", "seems to contradict it: \"Tests run with pnpm\".", "Both are kept"],
+    );
+    sandbox.check_refused(
+        &["memory", "remove", "tests run"],
+        1,
+        &[
+            "\"tests run\" matches 2 facts: ",
+            "2 \"Tests run with npm\", 3 \"Tests run with pnpm\"",
+            "use the number of one",
+        ],
+    );
+    sandbox.check_refused(
+        &["memory", "remove", "yarn"],
+        1,
+        &["no fact matches \"yarn\"", "longhaul memory list"],
+    );
+    check_has(
+        &sandbox.done(&["memory", "remove", "2"]),
+        &["Removed from global memory: \"Tests run with npm\""],
+    );
+    assert!(!sandbox.read("home/GEMINI.md").contains("npm"));
+    let edited = sandbox.json(&["memory", "edit", "pnpm", "--text", "Tests run with yarn", "--json"]);
+    assert_eq!(
+        (edited["status"].as_str(), edited["before"].as_str()),
+        (Some("edited"), Some("Tests run with pnpm"))
+    );
+    check_has(&sandbox.read_private(), &["- Tests run with yarn <!-- saved 20"]);
+    // What somebody wrote by hand is found by its words.
+    sandbox.done(&["memory", "edit", "docs are built", "--text", "Docs are built with just"]);
+    check_has(&sandbox.read("GEMINI.md"), &["- Docs are built with just <!-- saved 20"]);
+    let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+    sandbox.check_refused(&["memory", "edit", "1", "--text", &token], 1, &["holds a secret (github)"]);
+    assert_eq!(
+        sandbox.json(&["memory", "edit", "1", "--text", "I prefer tabs", "--json"])["status"],
+        "unchanged"
+    );
+    let with_editor = |editor: &str| {
+        let output = sandbox.run_with(&[("EDITOR", editor), ("VISUAL", "")], &["memory", "edit", "yarn"]);
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    check_has(&with_editor(""), &["no editor is set", "--text"]);
+    check_has(
+        &with_editor("sed -i s/yarn/bun/"),
+        &["Changed \"Tests run with yarn\" to \"Tests run with bun\""],
+    );
+}
+
+#[test]
+fn both_files_of_private_memory_are_one() {
+    let sandbox = sandbox();
+    sandbox.done(&["memory", "add", "--scope", "project", "Tests run with pnpm"]);
+    let folder = sandbox.private();
+    fs::write(folder.join("MEMORY.md"), "# Memory\n\n- Learned: the port is 8080\n- More: notes.md\n")
+        .expect("written");
+    fs::write(folder.join("notes.md"), "A note.").expect("written");
+    let shown = sandbox.done(&["memory", "show"]);
+    check_has(&shown, &["the port is 8080", "Tests run with pnpm"]);
+    let again = sandbox.json(&["memory", "add", "--scope", "project", "tests run with pnpm", "--json"]);
+    assert_eq!(again["status"], "already_there");
+    let new = sandbox.json(&["memory", "add", "--scope", "project", "Only here.", "--json"]);
+    assert!(new["path"].as_str().is_some_and(|path| path.ends_with("/memory/MEMORY.md")), "{new}");
+    check_has(&sandbox.done(&["memory", "list"]), &["notes.md: a note: the agent reads it when needed"]);
+}
+
+#[test]
+fn every_file_that_is_not_used_is_named_by_the_doctor() {
+    let sandbox = sandbox()
+        .with("AGENTS.md", "Be kind.\n")
+        .with("CLAUDE.md", "@AGENTS.md\n")
+        .with("claude.md", "x")
+        .with(".claude/rules/web.md", "---\npaths: web/**\n---\nNo ids.\n");
+    for arguments in [&["doctor"][..], &["memory", "list"], &["memory", "why", "x"]] {
+        let told = text(&sandbox.run(arguments).stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        check_has(
+            &told,
+            &[
+                "CLAUDE.md: its text is already in ",
+                "claude.md: its name is not one of GEMINI.md, AGENTS.md, CLAUDE.md (context.fileName)",
+                "loaded when a file is touched that matches web/**",
+            ],
+        );
+    }
+    let matching = sandbox.json(&["memory", "why", "web/a/b.css", "--json"]);
+    let applied = paths(&sandbox, &matching["applies"]);
+    assert_eq!(applied.last().map(String::as_str), Some(".claude/rules/web.md"), "{matching}");
+}
+
+#[test]
+fn why_tells_what_a_hidden_folder_gets() {
+    let sandbox =
+        sandbox().with(".gitignore", "build/\n").with("build/GEMINI.md", "Generated.").with("build/x.rs", "");
+    let told = sandbox.done(&["memory", "why", "build/x.rs"]);
+    check_has(
+        &told,
+        &["when written", "build/x.rs is hidden from tools that read by \"build/\" in .gitignore: "],
+    );
+    let json = sandbox.json(&["memory", "why", "build/x.rs", "--json"]);
+    assert_eq!(json["applies"][3]["when"], "write");
+    assert_eq!(sandbox.json(&["memory", "why", "app/x.rs", "--json"])["applies"][3]["when"], "touch");
 }
 
 #[test]

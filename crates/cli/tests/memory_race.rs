@@ -14,7 +14,7 @@ const PROCESSES: usize = 50;
 
 fn start(sandbox: &Sandbox, number: usize) -> Child {
     Command::new(env!("CARGO_BIN_EXE_longhaul"))
-        .args(["memory", "add", &format!("Fact number {number} of the race")])
+        .args(["memory", "add", "--scope", "global", &format!("Fact number {number} of the race")])
         .current_dir(sandbox.path(""))
         .env("LONGHAUL_HOME", sandbox.path("home"))
         .stdin(Stdio::null())

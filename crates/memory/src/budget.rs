@@ -44,7 +44,7 @@ pub(crate) fn fit(files: &[&MemoryFile], budget: TokenCount) -> Fitted {
     let mut fitted: Vec<(String, Option<LeftOut>)> = Vec::with_capacity(files.len());
     for file in files.iter().rev() {
         let tokens = file.tokens();
-        if tokens <= room && !is_full {
+        if tokens <= room && !is_full && file.unread == 0 {
             room = room - tokens;
             fitted.push((file.text.clone(), None));
             continue;
@@ -116,6 +116,8 @@ mod tests {
             text: vec!["x".repeat(39); size / 10].join("\n"),
             imports: Vec::new(),
             sources: Vec::new(),
+            unread: 0,
+            globs: None,
         };
         sizes.iter().enumerate().map(file).collect()
     }

@@ -3,10 +3,14 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use crate::settings::ContextNames;
+use crate::rules::{CLAUDE_FOLDER, find_rules, ruled_folder};
+use crate::settings::{CLAUDE_NAME, ContextNames, DEFAULT_NAMES};
 
 /// The folder in which a memory file may be instead of beside it.
 pub(crate) const FOLDER: &str = ".gemini";
+
+/// Names of memory files that other agents read beside those that are ours.
+const OTHER_NAMES: [&str; 3] = ["AGENTS.override.md", "CLAUDE.local.md", "QWEN.md"];
 
 /// The nearest folder from `start` upwards that holds one of these markers, be it a file or a folder.
 ///
@@ -26,47 +30,95 @@ pub(crate) fn ceiling<'a>(start: &'a Path, markers: &[String]) -> &'a Path {
 }
 
 /// The memory files from `ceiling` down to `start`, which is in it: in each folder those beside its files in the order of
-/// their names, then those in its `.gemini`. Nothing in or above `home` counts, nor a `.gemini` that is the home.
+/// their names, then those in its `.gemini`, then what Claude Code keeps in `.claude`. Nothing in or above `home` counts,
+/// nor a `.gemini` that is the home.
 pub(crate) fn upward(
     start: &Path,
     ceiling: &Path,
     names: &ContextNames,
     home: Option<&Path>,
 ) -> Vec<PathBuf> {
-    let is_home = |folder: &Path| home.is_some_and(|home| home == folder);
-    let mut levels = Vec::new();
-    for folder in start.ancestors().take_while(|folder| !is_home(folder)) {
-        levels.push(folder);
+    let folders = folders_upward(start, ceiling, home).into_iter().rev();
+    folders.flat_map(|folder| files_of(folder, names, home)).collect()
+}
+
+/// The folders from `start` up to `ceiling`, none of them in or above `home`.
+pub(crate) fn folders_upward<'a>(start: &'a Path, ceiling: &Path, home: Option<&Path>) -> Vec<&'a Path> {
+    let mut folders = Vec::new();
+    for folder in start.ancestors().take_while(|folder| home != Some(*folder)) {
+        folders.push(folder);
         if folder == ceiling {
             break;
         }
     }
+    folders
+}
+
+/// The memory files of one folder.
+fn files_of(folder: &Path, names: &ContextNames, home: Option<&Path>) -> Vec<PathBuf> {
+    let inner = folder.join(FOLDER);
+    let inner = (home != Some(&inner)).then_some(inner);
     let mut found = Vec::new();
-    for folder in levels.into_iter().rev() {
-        let inner = folder.join(FOLDER);
-        let inner = (!is_home(&inner)).then_some(inner);
-        for place in [Some(folder), inner.as_deref()].into_iter().flatten() {
-            found.extend(names.iter().map(|name| place.join(name)).filter(|file| file.is_file()));
-        }
+    for place in [Some(folder), inner.as_deref()].into_iter().flatten() {
+        found.extend(names.iter().map(|name| place.join(name)).filter(|file| file.is_file()));
+    }
+    if names.has_claude() {
+        let own = folder.join(CLAUDE_FOLDER).join(CLAUDE_NAME);
+        found.extend(Some(own).filter(|file| file.is_file()));
+        found.extend(find_rules(folder));
     }
     found
 }
 
-/// The folder that a memory file is about: the one that it is in, or above that if it is in a `.gemini`.
+/// The files of a folder that look like memory files and are not called like one.
+pub(crate) fn other_files_of(folder: &Path, names: &ContextNames, home: Option<&Path>) -> Vec<PathBuf> {
+    let inner = Some(folder.join(FOLDER)).filter(|inner| home != Some(inner));
+    let places = [Some(folder.to_path_buf()), inner, Some(folder.join(CLAUDE_FOLDER))];
+    let mut found: Vec<PathBuf> =
+        places.into_iter().flatten().flat_map(|place| other_names_in(&place, names)).collect();
+    if !names.has_claude() {
+        found.extend(find_rules(folder));
+    }
+    found
+}
+
+/// The files in a folder that have names of memory files which do not count, by their names.
+pub(crate) fn other_names_in(folder: &Path, names: &ContextNames) -> Vec<PathBuf> {
+    let is_other = |name: &OsStr| {
+        let mut known = DEFAULT_NAMES.iter().chain(&OTHER_NAMES);
+        names.position(name).is_none() && known.any(|known| name.eq_ignore_ascii_case(known))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let others = entries.filter(|entry| is_other(&entry.file_name())).map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = others.filter(|path| path.is_file()).collect();
+    found.sort();
+    found
+}
+
+/// The folder that a memory file is about: the one that it is in, or above that if it is in a `.gemini` or `.claude`.
 pub(crate) fn owner(file: &Path) -> &Path {
     let folder = file.parent().unwrap_or(file);
-    let is_inner = folder.file_name() == Some(OsStr::new(FOLDER));
-    if is_inner { folder.parent().unwrap_or(folder) } else { folder }
+    let is_inner = [FOLDER, CLAUDE_FOLDER].iter().any(|inner| folder.file_name() == Some(OsStr::new(inner)));
+    match ruled_folder(file) {
+        Some(ruled) => ruled,
+        None if is_inner => folder.parent().unwrap_or(folder),
+        None => folder,
+    }
 }
 
 /// Sorts files so that those of outer folders come before those of inner ones, and those of one folder in the order of
-/// their names, with those in its `.gemini` last.
+/// their names, with those in its `.gemini` and then in its `.claude` last.
 pub(crate) fn sort_outer_first(files: &mut Vec<PathBuf>, names: &ContextNames) {
     files.sort_by_cached_key(|file| {
         let folder = owner(file);
-        let is_inner = file.parent() != Some(folder);
-        let name = file.file_name().and_then(|name| names.position(name));
-        (folder.components().count(), folder.to_path_buf(), is_inner, name, file.clone())
+        let place = match file.parent() {
+            Some(own) if own == folder => 0,
+            Some(own) if own.ends_with(FOLDER) => 1,
+            _ if ruled_folder(file).is_none() => 2,
+            _ => 3,
+        };
+        let name = file.file_name().and_then(|name| names.position(name)).filter(|_| place < 3);
+        (folder.components().count(), folder.to_path_buf(), place, name, file.clone())
     });
     files.dedup();
 }
@@ -117,7 +169,7 @@ mod tests {
     #[track_caller]
     fn check_upward(files: &[&str], start: &str, ceiling: &str, home: &str, expected: &[&str]) {
         let root = tree(files);
-        let (names, _) = ContextNames::with(["AGENTS.md"]);
+        let (names, _) = ContextNames::of(["AGENTS.md", "GEMINI.md", "CLAUDE.md"]);
         let home = root.path().join(home);
         let found = upward(&root.path().join(start), &root.path().join(ceiling), &names, Some(&home));
         let found: Vec<_> =
@@ -144,6 +196,58 @@ mod tests {
     }
 
     #[test]
+    fn what_claude_code_keeps_comes_last_in_its_folder() {
+        let files = [
+            "w/.claude/rules/b/x.md",
+            "w/.claude/rules/a.md",
+            "w/.claude/rules/notes.txt",
+            "w/.claude/CLAUDE.md",
+            "w/.claude/AGENTS.md",
+            "w/CLAUDE.md",
+            "w/GEMINI.md",
+            "w/sub/.claude/rules/c.md",
+        ];
+        let found = [
+            "w/GEMINI.md",
+            "w/CLAUDE.md",
+            "w/.claude/CLAUDE.md",
+            "w/.claude/rules/a.md",
+            "w/.claude/rules/b/x.md",
+            "w/sub/.claude/rules/c.md",
+        ];
+        check_upward(&files, "w/sub", "w", "home", &found);
+        let mut sorted: Vec<PathBuf> = found.iter().rev().map(PathBuf::from).collect();
+        let (names, _) = ContextNames::of(["AGENTS.md", "GEMINI.md", "CLAUDE.md"]);
+        sort_outer_first(&mut sorted, &names);
+        assert_eq!(sorted, found.map(PathBuf::from));
+    }
+
+    #[track_caller]
+    fn check_other(files: &[&str], names: &[&str], expected: &[&str]) {
+        let root = tree(files);
+        let (names, _) = ContextNames::of(names.iter().copied());
+        let found = other_files_of(root.path(), &names, None);
+        let found: Vec<_> =
+            found.iter().map(|file| file.strip_prefix(root.path()).expect("inside")).collect();
+        assert_eq!(found, expected.iter().map(Path::new).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn files_with_other_names_are_found() {
+        let files = ["GEMINI.md", "AGENTS.md", "CLAUDE.md", "README.md", "a/GEMINI.md"];
+        check_other(&files, &[], &[]);
+        check_other(&files, &["AGENTS.md"], &["CLAUDE.md", "GEMINI.md"]);
+        let files = ["agents.md", "CLAUDE.local.md", ".gemini/claude.md", ".claude/CLAUDE.md"];
+        check_other(&files, &[], &["CLAUDE.local.md", "agents.md", ".gemini/claude.md"]);
+        check_other(&[".claude/rules/a.md", ".claude/CLAUDE.md"], &[], &[]);
+        check_other(
+            &[".claude/rules/a.md", ".claude/CLAUDE.md"],
+            &["AGENTS.md"],
+            &[".claude/CLAUDE.md", ".claude/rules/a.md"],
+        );
+    }
+
+    #[test]
     fn the_home_is_no_project() {
         let files = ["u/.gemini/GEMINI.md", "u/GEMINI.md", "u/.gemini/x/GEMINI.md"];
         check_upward(&files, "u", "u", "u/.gemini", &["u/GEMINI.md"]);
@@ -158,7 +262,7 @@ mod tests {
 
     #[test]
     fn sorting_goes_by_depth_before_letters() {
-        let (names, _) = ContextNames::with(["AGENTS.md"]);
+        let (names, _) = ContextNames::of(["AGENTS.md", "GEMINI.md", "CLAUDE.md"]);
         let mut files: Vec<PathBuf> = [
             "/w/App/GEMINI.md",
             "/w/.gemini/AGENTS.md",

@@ -6,14 +6,15 @@ use longhaul_conversation::TokenCount;
 use longhaul_workspace::{IgnoreRules, canonical_workspace};
 
 use crate::budget::LeftOut;
-use crate::discover::{ceiling, owner, upward};
+use crate::discover::{ceiling, folders_upward, other_files_of, owner, upward};
+use crate::identity::FileIdentity;
 use crate::imports::{Import, ImportOutcome};
 use crate::jit::JustInTime;
 use crate::load::load_memory;
 use crate::loaded::{MemoryFile, SearchNotice, SkipReason, SkippedFile};
 use crate::places::{Places, WorkFolder, is_same_place};
 use crate::render::{find_left_out, render_block};
-use crate::settings::{Discovery, MemorySettings};
+use crate::settings::{Discovery, IncludedFolders, MemorySettings};
 use crate::tier::MemoryTier;
 
 /// The answer for a path.
@@ -53,6 +54,8 @@ pub enum When {
     AtStart,
     /// When a tool touches the path.
     JustInTime,
+    /// When a tool writes to the path: those that read cannot touch it.
+    Written,
 }
 
 /// An import that brought nothing in.
@@ -85,6 +88,8 @@ pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Memor
         discovered.skipped.into_iter().filter(|new| !skipped.iter().any(|known| known.path == new.path));
     let new: Vec<SkippedFile> = new.collect();
     skipped.extend(new);
+    // A rule that waits at the start may be for this path.
+    skipped.retain(|skipped| discovered.files.iter().all(|file| file.path != skipped.path));
     let mut explanation = MemoryExplanation {
         applies: Vec::new(),
         skipped: skipped.into_iter().filter(|skipped| is_about(skipped.tier, &skipped.path)).collect(),
@@ -99,13 +104,23 @@ pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Memor
             }
         }
     }
-    for folder in places.folders.iter().filter(|folder| path.starts_with(&folder.path)) {
-        explanation.add_unseen(path, folder, places, settings);
+    for (number, folder) in places.folders.iter().enumerate() {
+        if path.starts_with(&folder.path) {
+            let is_included = number > 0 && settings.included == IncludedFolders::None;
+            explanation.add_unseen(path, folder, is_included, places, settings);
+        }
     }
     explanation
 }
 
 impl MemoryExplanation {
+    /// The same for a path that is hidden from tools that read.
+    pub fn hidden_from_readers(&mut self) {
+        for applied in self.applies.iter_mut().filter(|applied| applied.when == When::JustInTime) {
+            applied.when = When::Written;
+        }
+    }
+
     fn add(&mut self, file: &MemoryFile, when: When) {
         let applied = AppliedFile {
             path: file.path.clone(),
@@ -134,7 +149,11 @@ impl MemoryExplanation {
                     self.add_imports(imports, &inner, tier, when);
                     continue;
                 }
-                ImportOutcome::AlreadyProcessed { .. } => "already included".to_owned(),
+                ImportOutcome::AlreadyProcessed { path, imports } => {
+                    let inner = [through, std::slice::from_ref(path)].concat();
+                    self.add_imports(imports, &inner, tier, when);
+                    "already included".to_owned()
+                }
                 ImportOutcome::TooDeep => "imports are nested too deeply".to_owned(),
                 ImportOutcome::Failed { reason } => reason.clone(),
             };
@@ -149,23 +168,50 @@ impl MemoryExplanation {
     }
 
     /// The files between a folder that is worked in and the path that neither came in nor were skipped: the folder is not
-    /// trusted, or a scan did not come that far.
-    fn add_unseen(&mut self, path: &Path, folder: &WorkFolder, places: &Places, settings: &MemorySettings) {
+    /// trusted, a scan did not come that far, or their names do not count.
+    fn add_unseen(
+        &mut self,
+        path: &Path,
+        folder: &WorkFolder,
+        is_included: bool,
+        places: &Places,
+        settings: &MemorySettings,
+    ) {
+        let home = places.home.as_deref();
         let start = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
         let rules =
             IgnoreRules::load(ceiling(&folder.path, &settings.markers), &folder.path, &settings.ignoring);
         let is_user_home = places.user_home.as_deref().is_some_and(|home| is_same_place(home, &folder.path));
-        for file in upward(start, &folder.path, &settings.names, places.home.as_deref()) {
-            let is_known = self.applies.iter().any(|applied| applied.path == file)
-                || self.skipped.iter().any(|skipped| skipped.path == file);
+        for file in upward(start, &folder.path, &settings.names, home) {
             let reason = match settings.discovery {
-                _ if is_known || is_user_home => continue,
+                _ if self.knows(&file) || is_user_home => continue,
                 _ if !folder.is_trusted => SkipReason::Untrusted,
+                _ if is_included => SkipReason::Included,
                 Discovery::Tiered => continue,
                 Discovery::Full { .. } if rules.hidden_by(&file, false).is_some() => SkipReason::Ignored,
                 Discovery::Full { .. } => SkipReason::BeyondLimit,
             };
             self.skipped.push(SkippedFile { path: file, tier: MemoryTier::SubDirectory, reason });
         }
+        if !folder.is_trusted || is_user_home {
+            return;
+        }
+        let reason = SkipReason::OtherName { names: settings.names.to_string() };
+        let applied: Vec<FileIdentity> =
+            self.applies.iter().map(|applied| FileIdentity::of(&applied.path)).collect();
+        for file in folders_upward(start, &folder.path, home)
+            .into_iter()
+            .flat_map(|folder| other_files_of(folder, &settings.names, home))
+        {
+            if !self.knows(&file) && !applied.contains(&FileIdentity::of(&file)) {
+                let tier = MemoryTier::SubDirectory;
+                self.skipped.push(SkippedFile { path: file, tier, reason: reason.clone() });
+            }
+        }
+    }
+
+    fn knows(&self, file: &Path) -> bool {
+        self.applies.iter().any(|applied| applied.path == file)
+            || self.skipped.iter().any(|skipped| skipped.path == file)
     }
 }

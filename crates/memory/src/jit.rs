@@ -10,9 +10,11 @@ use crate::identity::FileIdentity;
 use crate::load::Loading;
 use crate::loaded::{Memory, MemoryFile, SkipReason, SkippedFile};
 use crate::places::Places;
+use crate::read::ReadFile;
 use crate::render::render_block;
+use crate::rules::{parse_rule, ruled_folder};
 use crate::scan::PASSED_OVER;
-use crate::settings::{Discovery, ImportFormat, MemorySettings};
+use crate::settings::{Discovery, ImportFormat, IncludedFolders, MemorySettings};
 use crate::tier::MemoryTier;
 
 /// Memory files that come in when a tool touches their folder: those so far, and the places of more.
@@ -54,7 +56,11 @@ impl JustInTime {
         let is_user_home = |folder: &Path| {
             places.user_home.as_deref().is_some_and(|user| crate::places::is_same_place(user, folder))
         };
-        let trusted = places.folders.iter().filter(|folder| {
+        let counted = match settings.included {
+            IncludedFolders::None => 1,
+            IncludedFolders::ByDiscovery | IncludedFolders::All => usize::MAX,
+        };
+        let trusted = places.folders.iter().take(counted).filter(|folder| {
             folder.is_trusted && settings.discovery == Discovery::Tiered && !is_user_home(&folder.path)
         });
         let folders = trusted.filter_map(|folder| {
@@ -146,15 +152,26 @@ impl JustInTime {
             } else if folder.rules.hidden_by(&file, false).is_some() {
                 self.memory.skipped.push(SkippedFile { path: named, tier, reason: SkipReason::Ignored });
             } else {
-                candidates.push((tier, named));
+                candidates.push((tier, named, file));
             }
         }
         let memory = std::mem::take(&mut self.memory);
-        let mut loading = Loading { settings: &self.settings, memory };
-        for (tier, path) in candidates {
-            let read = self.bounds.read(&path);
+        let mut loading = Loading { settings: &self.settings, memory, leaves_waiting: false };
+        for (tier, path, file) in candidates {
+            let read = self.bounds.read(&path).and_then(|read| {
+                let waiting = ruled_folder(&file).and_then(|ruled| waits_for(&read, ruled, &file, &real));
+                waiting.map_or(Ok(read), Err)
+            });
             loading.take(tier, path, read);
         }
         self.memory = loading.memory;
     }
+}
+
+/// The reason why a rule of this folder does not come in for a path: it is for others. Its own path it is always for.
+fn waits_for(rule: &ReadFile, folder: &Path, file: &Path, path: &Path) -> Option<SkipReason> {
+    let (_, globs) = parse_rule(&rule.text).ok()?;
+    let globs = globs?;
+    let is_match = path.strip_prefix(folder).is_ok_and(|inside| globs.is_match(inside));
+    (!is_match && path != file).then(|| SkipReason::OtherPaths { globs: globs.to_string() })
 }

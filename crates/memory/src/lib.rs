@@ -3,7 +3,7 @@
 //! - [`load_memory`] finds the files of every [`MemoryTier`] and reads each once, with its [imports](Import);
 //! - [`render_system`] and [`render_first_message`] lay them out for a model, within budgets, and say what was left out;
 //! - [`JustInTime`] brings in the files of a folder when a tool touches something in it;
-//! - [`save_fact`] adds a fact, unless it is there already or a secret;
+//! - [`save_fact`] adds a fact, unless it is there already or a secret; [`remove_fact`] and [`edit_fact`] change one;
 //! - [`explain`] says which files apply to a path, and why others do not.
 //!
 //! Nothing here reads the environment, asks for the time or prints: [`Places`] and [`MemorySettings`] say all.
@@ -43,6 +43,7 @@ mod neutralise;
 mod places;
 mod read;
 mod render;
+mod rules;
 mod save;
 mod scan;
 mod settings;
@@ -67,10 +68,13 @@ pub use render::{
     render_system, render_update,
 };
 pub use save::{
-    Fact, FactChange, FactScope, Proposal, ProposedScope, SAVE_TOOL, SaveCall, SavedFact, parse_save_call,
-    propose_scope, save_fact, save_failure, save_in_folder, save_schema, save_target,
+    Fact, FactChange, FactEdit, FactScope, KnownMemory, Proposal, ProposedScope, RememberedFact, SAVE_TOOL,
+    SaveCall, SavedFact, edit_fact, find_facts, parse_save_call, pick_facts, propose_scope, remove_fact,
+    save_fact, save_failure, save_in_folder, save_schema, save_target,
 };
-pub use settings::{Budgets, ContextNames, Discovery, ImportFormat, ImportRules, Labels, MemorySettings};
+pub use settings::{
+    Budgets, ContextNames, Discovery, ImportFormat, ImportRules, IncludedFolders, Labels, MemorySettings,
+};
 pub use tier::MemoryTier;
 pub use told::{Told, ToldFiles};
 

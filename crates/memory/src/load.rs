@@ -5,20 +5,25 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use longhaul_workspace::IgnoreRules;
+use longhaul_workspace::{IgnoreRules, SafeName};
 
 use crate::bounds::Bounds;
-use crate::discover::{ceiling, find_root, owner, sort_outer_first, upward};
-use crate::imports::expand;
+use crate::discover::{
+    ceiling, find_root, folders_upward, other_files_of, other_names_in, owner, sort_outer_first, upward,
+};
+use crate::identity::FileIdentity;
+use crate::imports::{Import, ImportOutcome, Imported, expand, expand_imports};
 use crate::loaded::{Memory, MemoryFile, SearchNotice, SkipReason, SkippedFile};
+use crate::neutralise::label;
 use crate::places::{Places, WorkFolder, is_same_place};
 use crate::read::ReadFile;
+use crate::rules::{parse_rule, ruled_folder};
 use crate::scan::scan;
-use crate::settings::{Discovery, MemorySettings};
+use crate::settings::{DEFAULT_NAME, Discovery, IncludedFolders, MemorySettings};
 use crate::tier::MemoryTier;
 
 /// The name of private memory, which other files lie beside.
-const PRIVATE_NAME: &str = "MEMORY.md";
+pub(crate) const PRIVATE_NAME: &str = "MEMORY.md";
 
 /// Fewer files than this are read one after the other: starting threads would take longer.
 const MANY: usize = 64;
@@ -28,14 +33,18 @@ const MOST_READERS: usize = 8;
 
 /// Loads the memory that holds at the start of a session. What cannot be read is told, and never an error.
 pub fn load_memory(places: &Places, settings: &MemorySettings) -> Memory {
-    let mut loading = Loading { settings, memory: Memory::default() };
+    let leaves_waiting = settings.discovery == Discovery::Tiered;
+    let mut loading = Loading { settings, memory: Memory::default(), leaves_waiting };
     // Of one file in two tiers, the first of this order has it.
     let global = Bounds::of_global(places);
     loading.take_all(MemoryTier::Global, global_files(places, settings), |file| global.read(file));
+    let others = places.home.iter().flat_map(|home| other_names_in(home, &settings.names));
+    loading.name_others(MemoryTier::Global, others.collect());
     loading.take_extensions(places);
     loading.take_project(places);
     let private = Bounds::of(places.private.as_deref());
     loading.take_all(MemoryTier::Private, private_files(places, settings), |file| private.read(file));
+    loading.skip(MemoryTier::Private, private_notes(places, settings), &SkipReason::Note);
     loading.memory.files.sort_by_key(|file| place(file.tier));
     if places.workspace().is_some_and(|workspace| workspace.is_trusted) {
         loading.memory.instructions = places.instructions.clone();
@@ -53,27 +62,49 @@ fn place(tier: MemoryTier) -> usize {
     }
 }
 
-fn global_files(places: &Places, settings: &MemorySettings) -> Vec<PathBuf> {
+pub(crate) fn global_files(places: &Places, settings: &MemorySettings) -> Vec<PathBuf> {
     let home = places.home.iter();
     home.flat_map(|home| settings.names.iter().map(|name| home.join(name)))
         .filter(|file| file.is_file())
         .collect()
 }
 
-/// The private memory, or where it was before under the names of memory files.
-fn private_files(places: &Places, settings: &MemorySettings) -> Vec<PathBuf> {
+/// The files of private memory, which are one to their reader: the index, then what other programs and other settings
+/// call it.
+pub(crate) fn private_files(places: &Places, settings: &MemorySettings) -> Vec<PathBuf> {
     let Some(folder) = &places.private else { return Vec::new() };
-    let memory = folder.join(PRIVATE_NAME);
-    if memory.is_file() {
-        return vec![memory];
+    let mut names = vec![PRIVATE_NAME];
+    for name in settings.names.iter().map(SafeName::as_str).chain([DEFAULT_NAME]) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
-    settings.names.iter().map(|name| folder.join(name)).filter(|file| file.is_file()).collect()
+    names.into_iter().map(|name| folder.join(name)).filter(|file| file.is_file()).collect()
+}
+
+/// The notes beside private memory.
+fn private_notes(places: &Places, settings: &MemorySettings) -> Vec<PathBuf> {
+    let Some(folder) = &places.private else { return Vec::new() };
+    let memory = private_files(places, settings);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut notes: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| is_note(path) && !memory.contains(path)).collect();
+    notes.sort();
+    notes
+}
+
+/// True if a file in the folder of private memory is a note, as far as its name tells.
+pub(crate) fn is_note(path: &Path) -> bool {
+    let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    path.extension().is_some_and(|end| end == "md") && !is_hidden && path.is_file()
 }
 
 /// Memory in the making.
 pub(crate) struct Loading<'a> {
     pub(crate) settings: &'a MemorySettings,
     pub(crate) memory: Memory,
+    /// True if rules for certain paths are left for when a tool touches one of them.
+    pub(crate) leaves_waiting: bool,
 }
 
 impl Loading<'_> {
@@ -106,36 +137,74 @@ impl Loading<'_> {
 
     /// Takes a file in, unless its text is there already or it has none.
     pub(crate) fn take(&mut self, tier: MemoryTier, path: PathBuf, read: Result<ReadFile, SkipReason>) {
-        let skipped = match read {
-            Err(reason) => reason,
-            Ok(file) if file.text.trim().is_empty() => SkipReason::Blank,
-            Ok(file) => match self.memory.seen.claim(file.identity.clone(), &path) {
-                Err(of) => SkipReason::Duplicate { of },
-                Ok(()) => {
-                    let imported = expand(&path, file, self.settings, &mut self.memory.seen);
-                    let text = imported.text.trim().to_owned();
-                    let (imports, sources) = (imported.imports, imported.sources);
-                    self.memory.files.push(MemoryFile { path, tier, text, imports, sources });
-                    return;
-                }
-            },
+        if let Err(reason) = read.and_then(|file| self.try_take(tier, &path, file)) {
+            self.memory.skipped.push(SkippedFile { path, tier, reason });
+        }
+    }
+
+    fn try_take(&mut self, tier: MemoryTier, path: &Path, mut file: ReadFile) -> Result<(), SkipReason> {
+        let mut globs = None;
+        if ruled_folder(path).is_some() {
+            (file.text, globs) =
+                parse_rule(&file.text).map_err(|reason| SkipReason::Unreadable { reason })?;
+        }
+        if file.text.trim().is_empty() {
+            return Err(SkipReason::Blank);
+        }
+        if let Some(waiting) = globs.as_ref().filter(|_| self.leaves_waiting) {
+            return Err(SkipReason::OtherPaths { globs: waiting.to_string() });
+        }
+        let seen = &mut self.memory.seen;
+        let unread = file.unread;
+        let imported = match seen.claim(file.identity.clone(), path) {
+            // Another file imports it where its own imports were nested too deeply.
+            Err(of) if seen.take_imports(&file.identity) => {
+                let mut imported = expand_imports(path, &file, self.settings, seen);
+                imported.text = format!("<!-- File already processed: {} -->\n{}", label(&of), imported.text);
+                imported
+            }
+            Err(of) => return Err(SkipReason::Duplicate { of }),
+            Ok(()) => {
+                // What is imported is looked for in another folder there.
+                let folder =
+                    if file.text.contains('@') { path.parent().unwrap_or(path) } else { owner(path) };
+                let is_first = seen.claim_text(folder, &file.text, path);
+                is_first.map_err(|of| SkipReason::Duplicate { of })?;
+                expand(path, &file, self.settings, seen)
+            }
         };
-        self.memory.skipped.push(SkippedFile { path, tier, reason: skipped });
+        if let Some(of) = only_imports(&imported) {
+            return Err(SkipReason::Duplicate { of });
+        }
+        // What a model reads begins with what it is about.
+        let about = globs
+            .as_ref()
+            .map(|globs| format!("(For files that match {}.)\n", label(Path::new(&globs.to_string()))));
+        let text = about.unwrap_or_default() + imported.text.trim();
+        let (path, imports, sources) = (path.to_path_buf(), imported.imports, imported.sources);
+        self.memory.files.push(MemoryFile { path, tier, text, imports, sources, unread, globs });
+        Ok(())
     }
 
     fn take_project(&mut self, places: &Places) {
         let home = places.home.as_deref();
-        let mut found = Vec::new();
+        let (mut found, mut others) = (Vec::new(), Vec::new());
         for (number, folder) in places.folders.iter().enumerate() {
             if places.user_home.as_deref().is_some_and(|user| is_same_place(user, &folder.path)) {
                 self.memory.notices.push(SearchNotice::WorkspaceIsUserHome { folder: folder.path.clone() });
                 continue;
             }
+            let root = ceiling(&folder.path, &self.settings.markers);
+            if number > 0 && self.settings.included == IncludedFolders::None {
+                let files = upward(&folder.path, root, &self.settings.names, home);
+                self.skip(MemoryTier::Project, files, &SkipReason::Included);
+                continue;
+            }
             let files = match self.settings.discovery {
-                Discovery::Tiered => {
-                    self.find_upward(folder, ceiling(&folder.path, &self.settings.markers), home)
+                Discovery::Tiered => self.find_upward(folder, root, home),
+                Discovery::Full { .. } if number > 0 && self.settings.included != IncludedFolders::All => {
+                    continue;
                 }
-                Discovery::Full { .. } if number > 0 && !self.settings.scans_included => continue,
                 Discovery::Full { most_folders } => {
                     let top = scan_ceiling(&folder.path, places, self.settings);
                     let mut files = self.find_upward(folder, &top, home);
@@ -144,6 +213,10 @@ impl Loading<'_> {
                 }
             };
             found.extend(files);
+            if folder.is_trusted {
+                let folders = folders_upward(&folder.path, root, home).into_iter().rev();
+                others.extend(folders.flat_map(|folder| other_files_of(folder, &self.settings.names, home)));
+            }
         }
         sort_outer_first(&mut found, &self.settings.names);
         let bounds = Bounds::of_projects(places, &self.settings.markers);
@@ -161,6 +234,14 @@ impl Loading<'_> {
             let read = contents.remove(&path).unwrap_or_else(|| read(&path));
             self.take(tier, path, read);
         }
+        self.name_others(MemoryTier::Project, others);
+    }
+
+    /// Names files that look like memory files and do not count. Where letters are the same, large or small, they do.
+    pub(crate) fn name_others(&mut self, tier: MemoryTier, mut files: Vec<PathBuf>) {
+        files.retain(|file| self.memory.seen.get(&FileIdentity::of(file)).is_none());
+        let reason = SkipReason::OtherName { names: self.settings.names.to_string() };
+        self.skip(tier, files, &reason);
     }
 
     /// The files from a folder upwards that count.
@@ -222,6 +303,19 @@ impl Loading<'_> {
             }
         }
     }
+}
+
+/// The file whose text a file imports, if it says nothing else and that is there already.
+fn only_imports(imported: &Imported) -> Option<PathBuf> {
+    let seen = imported.imports.iter().map(|import| match &import.outcome {
+        ImportOutcome::AlreadyProcessed { path, imports } if imports.is_empty() => Some((import, path)),
+        _ => None,
+    });
+    let seen: Vec<(&Import, &PathBuf)> = seen.collect::<Option<_>>()?;
+    let comment = |import: &Import| format!("<!-- File already processed: {} -->", import.written);
+    let rest =
+        seen.iter().fold(imported.text.clone(), |text, (import, _)| text.replace(&comment(import), ""));
+    seen.first().filter(|_| rest.trim().is_empty()).map(|(_, path)| path.to_path_buf())
 }
 
 /// The highest folder of a full scan: the folder above the root, or without one the one above the user's own. Without

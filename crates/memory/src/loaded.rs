@@ -11,6 +11,7 @@ use crate::identity::SeenFiles;
 use crate::imports::Import;
 use crate::places::Instructions;
 use crate::read::SourceFile;
+use crate::rules::PathGlobs;
 use crate::tier::MemoryTier;
 
 /// Memory as it was loaded.
@@ -58,6 +59,10 @@ pub struct MemoryFile {
     pub imports: Vec<Import>,
     /// The file itself and those that it brought in, as they were when they were read.
     pub sources: Vec<SourceFile>,
+    /// The bytes behind the text that were not read, as the file is too large.
+    pub(crate) unread: u64,
+    /// The paths that it is for, if it is not for everything in its folder.
+    pub(crate) globs: Option<PathGlobs>,
 }
 
 impl MemoryFile {
@@ -66,11 +71,22 @@ impl MemoryFile {
         owner(&self.path)
     }
 
-    /// The tokens of the text, by estimate.
+    /// True if it is about a path: one in its folder, or where it is for certain paths, one of those. Both paths are
+    /// without links.
+    pub fn is_about(&self, path: &Path, folder: &Path) -> bool {
+        let inside = path.strip_prefix(folder);
+        inside.is_ok_and(|inside| self.globs.as_ref().is_none_or(|globs| globs.is_match(inside)))
+    }
+
+    /// The tokens of the text, by estimate, with what was not read.
     pub fn tokens(&self) -> TokenCount {
-        estimate_tokens(&self.text)
+        let unread = self.unread.div_ceil(BYTES_PER_TOKEN);
+        estimate_tokens(&self.text) + TokenCount(unread)
     }
 }
+
+/// The bytes of a token in a text that was not read, roughly.
+const BYTES_PER_TOKEN: u64 = 4;
 
 /// A file that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +106,7 @@ pub enum SkipReason {
     Ignored,
     /// The folder is not trusted.
     Untrusted,
-    /// It is a file that is in the context already, by this name.
+    /// It is a file that is in the context already, by this name, or all that it says is in another one.
     Duplicate {
         /// The name under which its text is there.
         of: PathBuf,
@@ -102,6 +118,20 @@ pub enum SkipReason {
     },
     /// It says nothing.
     Blank,
+    /// It is called like memory of another agent, or almost like ours.
+    OtherName {
+        /// The names that count.
+        names: String,
+    },
+    /// It is a rule for certain paths, and comes in when a tool touches one of them.
+    OtherPaths {
+        /// The paths, as globs.
+        globs: String,
+    },
+    /// It is a note beside private memory, which the agent reads where it needs it.
+    Note,
+    /// It is in a folder that was added to the workspace, in which memory does not count.
+    Included,
     /// The scan stopped at its limit before it came to the folder.
     BeyondLimit,
     /// It could not be read.
@@ -116,11 +146,17 @@ impl fmt::Display for SkipReason {
         match self {
             Self::Ignored => f.write_str("hidden by an ignore file"),
             Self::Untrusted => f.write_str("the folder is not trusted"),
-            Self::Duplicate { of } => write!(f, "same text as {}", of.display()),
+            Self::Duplicate { of } => write!(f, "its text is already in {}", of.display()),
             Self::Outside { target } => {
                 write!(f, "link to {}, which is outside; not read", target.display())
             }
             Self::Blank => f.write_str("empty"),
+            Self::OtherName { names } => write!(f, "its name is not one of {names} (context.fileName)"),
+            Self::OtherPaths { globs } => write!(f, "loaded when a file is touched that matches {globs}"),
+            Self::Note => f.write_str("a note: the agent reads it when needed"),
+            Self::Included => {
+                f.write_str("in an included folder, and context.loadMemoryFromIncludeDirectories is false")
+            }
             Self::BeyondLimit => f.write_str("not reached: the scan stopped at its folder limit"),
             Self::Unreadable { reason } => write!(f, "could not be read: {reason}"),
         }
@@ -136,6 +172,10 @@ impl SkipReason {
             Self::Duplicate { .. } => "duplicate",
             Self::Outside { .. } => "outside",
             Self::Blank => "blank",
+            Self::OtherName { .. } => "other-name",
+            Self::OtherPaths { .. } => "other-paths",
+            Self::Note => "note",
+            Self::Included => "included-folder",
             Self::BeyondLimit => "limit",
             Self::Unreadable { .. } => "unreadable",
         }

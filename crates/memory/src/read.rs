@@ -9,7 +9,7 @@ use longhaul_workspace::{decode_text, open_without_links};
 
 use crate::identity::FileIdentity;
 
-/// No memory file and no import is larger than this.
+/// Of a memory file or an import, no more bytes than this are read.
 pub(crate) const LARGEST: u64 = 1 << 20;
 
 /// The text of a file, with what it takes to notice a change.
@@ -18,6 +18,8 @@ pub(crate) struct ReadFile {
     pub(crate) text: String,
     pub(crate) source: SourceFile,
     pub(crate) identity: FileIdentity,
+    /// The bytes behind the text that were not read, as the file is too large.
+    pub(crate) unread: u64,
 }
 
 /// A file as it was when it was read.
@@ -35,7 +37,7 @@ impl SourceFile {
     pub fn has_changed(&self) -> bool {
         // Times are too coarse to tell: an editor can save twice within one tick.
         let read = self.path.canonicalize().and_then(|real| read_bytes(&real));
-        read.map_or(true, |(bytes, _)| *blake3::hash(&bytes).as_bytes() != self.hash)
+        read.map_or(true, |read| read.hash() != self.hash)
     }
 }
 
@@ -46,29 +48,45 @@ pub(crate) fn read_file(path: &Path) -> io::Result<ReadFile> {
 
 /// Reads the file that `path` was found to lead to, without following any link from there.
 pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
-    let (bytes, found) = read_bytes(real)?;
-    let text = decode_text(&bytes).text;
+    let read = read_bytes(real)?;
+    let mut text = decode_text(&read.bytes).text;
     if text.contains('\0') {
         return Err(io::Error::other("it is no text"));
     }
-    let source = SourceFile {
-        path: path.to_path_buf(),
-        modified: found.modified().ok(),
-        hash: *blake3::hash(&bytes).as_bytes(),
-    };
-    let identity = FileIdentity::from_metadata(path, &found);
-    Ok(ReadFile { text, source, identity })
+    if read.unread > 0 {
+        // The last line read may have lost its end, or half a letter.
+        let end = text.rfind('\n').map_or(text.trim_end_matches('\u{fffd}').len(), |end| end + 1);
+        text.truncate(end);
+    }
+    let source =
+        SourceFile { path: path.to_path_buf(), modified: read.found.modified().ok(), hash: read.hash() };
+    let identity = FileIdentity::from_metadata(path, &read.found);
+    Ok(ReadFile { text, source, identity, unread: read.unread })
 }
 
-fn read_bytes(real: &Path) -> io::Result<(Vec<u8>, fs::Metadata)> {
+/// The beginning of a file, and how much there is behind it.
+struct ReadBytes {
+    bytes: Vec<u8>,
+    unread: u64,
+    found: fs::Metadata,
+}
+
+impl ReadBytes {
+    /// Tells one content from another, as far as it was read.
+    fn hash(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.bytes).update(&self.unread.to_le_bytes());
+        *hasher.finalize().as_bytes()
+    }
+}
+
+fn read_bytes(real: &Path) -> io::Result<ReadBytes> {
     let file = open_without_links(real)?;
     let found = file.metadata()?;
     let mut bytes = Vec::with_capacity(usize::try_from(found.len().min(LARGEST)).unwrap_or_default());
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {LARGEST} bytes")));
-    }
-    Ok((bytes, found))
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    let unread = found.len().saturating_sub(bytes.len() as u64);
+    Ok(ReadBytes { bytes, unread, found })
 }
 
 /// The system's error without its number, as models and users read it.
@@ -101,13 +119,31 @@ mod tests {
         assert_eq!(read(b"a\0b"), Err("it is no text".into()));
         assert_eq!(read(b"\xff\xfea\0\xe9\0").as_deref(), Ok("aé"));
         assert_eq!(read(b"\xfe\xff\0a\xd8\0").as_deref(), Ok("a\u{fffd}"));
-        assert_eq!(read(&vec![b'a'; LARGEST as usize + 1]), Err("it is larger than 1048576 bytes".into()));
         assert_eq!(
             read_file(folder.path()).map(drop).map_err(|error| reason(&error)),
             Err("it is no file".into())
         );
         let missing = read_file(&folder.path().join("none")).map(drop).map_err(|error| reason(&error));
         assert_eq!(missing, Err("no such file".into()));
+    }
+
+    #[test]
+    fn of_a_large_file_whole_lines_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("f");
+        let line = "é is two bytes\n";
+        let lines = LARGEST as usize / line.len();
+        fs::write(&path, line.repeat(lines + 10)).expect("written");
+        let file = read_file(&path).expect("readable");
+        assert_eq!(file.text, line.repeat(lines));
+        assert_eq!(file.unread, (line.len() * (lines + 10)) as u64 - LARGEST);
+        assert!(!file.source.has_changed());
+        fs::write(&path, line.repeat(lines + 11)).expect("written");
+        assert!(file.source.has_changed());
+        // Without any line end, half a letter is left out.
+        fs::write(&path, format!("a{}", "é".repeat(LARGEST as usize))).expect("written");
+        let text = read_file(&path).expect("readable").text;
+        assert!(text.ends_with('é') && text.len() as u64 == LARGEST - 1);
     }
 
     #[test]

@@ -1,12 +1,20 @@
 //! The settings of memory.
 
+use std::fmt;
+
 use longhaul_conversation::TokenCount;
 use longhaul_workspace::{Ignoring, SafeName};
 
 use crate::tier::MemoryTier;
 
-/// The name that memory files have unless users choose others.
+/// The name of memory files that is ours.
 pub(crate) const DEFAULT_NAME: &str = "GEMINI.md";
+
+/// The name under which Claude Code keeps memory, in `.claude` as well.
+pub(crate) const CLAUDE_NAME: &str = "CLAUDE.md";
+
+/// The names that memory files have unless users choose others. Most repositories have only the latter two.
+pub(crate) const DEFAULT_NAMES: [&str; 3] = [DEFAULT_NAME, "AGENTS.md", CLAUDE_NAME];
 
 /// Everything that can be set about memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +25,8 @@ pub struct MemorySettings {
     pub markers: Vec<String>,
     /// The way in which memory files are found.
     pub discovery: Discovery,
-    /// True if folders that were added to the workspace are scanned, too. The tiered way always takes them.
-    pub scans_included: bool,
+    /// The folders that were added to the workspace in which memory files count.
+    pub included: IncludedFolders,
     /// The ignore rules that hide memory files.
     pub ignoring: Ignoring,
     /// The layout of imports.
@@ -39,7 +47,7 @@ impl Default for MemorySettings {
             names: ContextNames::default(),
             markers: vec![".git".into()],
             discovery: Discovery::Tiered,
-            scans_included: false,
+            included: IncludedFolders::ByDiscovery,
             ignoring: Ignoring::default(),
             import_format: ImportFormat::Tree,
             imports: ImportRules::default(),
@@ -56,16 +64,16 @@ pub struct ContextNames(Vec<SafeName>);
 
 impl Default for ContextNames {
     fn default() -> Self {
-        Self(vec![SafeName::parse(DEFAULT_NAME).expect("it is a plain name")])
+        Self(DEFAULT_NAMES.map(|name| SafeName::parse(name).expect("it is a plain name")).to_vec())
     }
 }
 
 impl ContextNames {
-    /// These names before `GEMINI.md`, which always counts; and those that are no file names, which do not.
-    pub fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> (Self, Vec<String>) {
+    /// These names in place of the default ones, which hold where none is left; and those that are no file names.
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> (Self, Vec<String>) {
         let mut safe = Vec::new();
         let mut refused = Vec::new();
-        for name in names.into_iter().chain([DEFAULT_NAME]) {
+        for name in names {
             let name = name.trim();
             let plain = name.trim_start_matches("./");
             match SafeName::parse(plain) {
@@ -75,7 +83,7 @@ impl ContextNames {
                 Err(_) => refused.push(name.to_owned()),
             }
         }
-        (Self(safe), refused)
+        (if safe.is_empty() { Self::default() } else { Self(safe) }, refused)
     }
 
     /// The names in their order.
@@ -92,6 +100,30 @@ impl ContextNames {
     pub(crate) fn position(&self, name: &std::ffi::OsStr) -> Option<usize> {
         self.0.iter().position(|known| name == known.as_str())
     }
+
+    /// True if what Claude Code keeps in `.claude` counts: its own name does.
+    pub(crate) fn has_claude(&self) -> bool {
+        self.position(CLAUDE_NAME.as_ref()).is_some()
+    }
+}
+
+/// The names with commas between them.
+impl fmt::Display for ContextNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(SafeName::as_str).collect();
+        f.write_str(&names.join(", "))
+    }
+}
+
+/// The folders that were added to the workspace in which memory files count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IncludedFolders {
+    /// All of them in the tiered way, none in a full scan, as Gemini CLI does.
+    ByDiscovery,
+    /// All of them.
+    All,
+    /// None, neither at the start nor when a tool touches something there.
+    None,
 }
 
 /// The way in which memory files of a workspace are found.
@@ -189,17 +221,18 @@ mod tests {
 
     #[track_caller]
     fn check(set: &[&str], expected: &[&str], refused: &[&str]) {
-        let (names, not_taken) = ContextNames::with(set.iter().copied());
+        let (names, not_taken) = ContextNames::of(set.iter().copied());
         assert_eq!(names.iter().map(SafeName::as_str).collect::<Vec<_>>(), expected);
         assert_eq!(not_taken, refused);
         assert_eq!(names.first().as_str(), expected[0]);
     }
 
     #[test]
-    fn names_are_added_before_the_default() {
-        check(&[], &["GEMINI.md"], &[]);
-        check(&["AGENTS.md", " CLAUDE.md "], &["AGENTS.md", "CLAUDE.md", "GEMINI.md"], &[]);
+    fn names_replace_the_default_ones() {
+        check(&[], &["GEMINI.md", "AGENTS.md", "CLAUDE.md"], &[]);
+        check(&["AGENTS.md", " CONTEXT.md "], &["AGENTS.md", "CONTEXT.md"], &[]);
         check(&["./AGENTS.md", "GEMINI.md", "AGENTS.md", " "], &["AGENTS.md", "GEMINI.md"], &[]);
-        check(&["../x.md", "a/b.md", "/etc/passwd"], &["GEMINI.md"], &["../x.md", "a/b.md", "/etc/passwd"]);
+        let refused = ["../x.md", "a/b.md", "/etc/passwd"];
+        check(&refused, &["GEMINI.md", "AGENTS.md", "CLAUDE.md"], &refused);
     }
 }

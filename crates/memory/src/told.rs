@@ -89,6 +89,8 @@ mod tests {
             text: text.into(),
             imports: Vec::new(),
             sources: Vec::new(),
+            unread: 0,
+            globs: None,
         }
     }
 

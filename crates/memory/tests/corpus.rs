@@ -33,7 +33,7 @@ fn trees() -> Vec<(String, tempfile::TempDir)> {
 }
 
 fn settings(discovery: Discovery) -> MemorySettings {
-    MemorySettings { names: ContextNames::with(NAMES).0, discovery, ..MemorySettings::default() }
+    MemorySettings { names: ContextNames::of(NAMES).0, discovery, ..MemorySettings::default() }
 }
 
 fn places(folder: &Path) -> Places {

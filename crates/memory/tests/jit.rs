@@ -101,13 +101,57 @@ fn without_markers_nothing_above_the_folder_comes() {
 
 #[test]
 fn names_that_were_chosen_are_looked_for() {
-    let world = World::new(&["user/work/app/a/AGENTS.md", "user/work/app/a/GEMINI.md"]).named(&["AGENTS.md"]);
+    let world = World::new(&["user/work/app/a/AGENTS.md", "user/work/app/a/GEMINI.md"]);
     check(
         &world,
         &mut begin(&world),
         "user/work/app/a",
-        &["user/work/app/a/AGENTS.md", "user/work/app/a/GEMINI.md"],
+        &["user/work/app/a/GEMINI.md", "user/work/app/a/AGENTS.md"],
     );
+    let chosen = world.named(&["AGENTS.md"]);
+    check(&chosen, &mut begin(&chosen), "user/work/app/a", &["user/work/app/a/AGENTS.md"]);
+}
+
+#[test]
+fn rules_come_in_when_a_file_is_touched_that_they_are_for() {
+    let world = World::new(&["user/work/app/.git/HEAD", "user/work/app/web/.claude/rules/all.md"])
+        .with("user/work/app/.claude/rules/ts.md", "---\npaths: src/**/*.ts\n---\nNo any.")
+        .with("user/work/app/web/.claude/rules/css.md", "---\npaths: \"*.css\"\n---\nNo ids.");
+    let mut jit = begin(&world);
+    check(&world, &mut jit, "user/work/app/src/a.js", &[]);
+    check(&world, &mut jit, "user/work/app/src", &[]);
+    check(&world, &mut jit, "user/work/app/src/new/b.ts", &["user/work/app/.claude/rules/ts.md"]);
+    check(&world, &mut jit, "user/work/app/src/c.ts", &[]);
+    check(&world, &mut jit, "user/work/app/web/x.html", &["user/work/app/web/.claude/rules/all.md"]);
+    check(&world, &mut jit, "user/work/app/web/x.css", &["user/work/app/web/.claude/rules/css.md"]);
+    assert_eq!(jit.files()[0].text, "(For files that match src/**/*.ts.)\nNo any.");
+    // A file whose rule fell out of the transcript brings it in again.
+    jit.rearm(|_| false);
+    check(&world, &mut jit, "user/work/app/src/c.ts", &["user/work/app/.claude/rules/ts.md"]);
+    // What a conversation holds is found again by the name of the rule itself.
+    check(
+        &world,
+        &mut begin(&world),
+        "user/work/app/.claude/rules/ts.md",
+        &["user/work/app/.claude/rules/ts.md"],
+    );
+    let explained =
+        longhaul_memory::explain(&world.path("user/work/app/src/a.ts"), &world.places, &world.settings);
+    assert_eq!((explained.applies.len(), explained.skipped.len()), (1, 0), "{explained:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_rule_that_links_out_is_named_and_not_read() {
+    let world = World::new(&["user/work/app/.git/HEAD", "user/work/app/.claude/rules/a.md"])
+        .with("user/secret.md", "aws");
+    for (link, target) in [("b.md", "user/secret.md"), ("more", "user")] {
+        let link = world.path("user/work/app/.claude/rules").join(link);
+        std::os::unix::fs::symlink(world.path(target), link).expect("linked");
+    }
+    world.check(&["project user/work/app/.claude/rules/a.md"]);
+    let rules = "user/work/app/.claude/rules";
+    world.check_skipped(&[&format!("outside {rules}/b.md"), &format!("outside {rules}/more")]);
 }
 
 #[test]

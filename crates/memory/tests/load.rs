@@ -4,7 +4,11 @@ mod world;
 
 use std::fs;
 
-use longhaul_memory::{ExtensionContext, Instructions, MemoryTier, SearchNotice, flatten};
+use longhaul_conversation::Timestamp;
+use longhaul_memory::{
+    ExtensionContext, IncludedFolders, Instructions, MemoryTier, RenderOptions, SearchNotice, explain,
+    flatten, render_first_message,
+};
 use longhaul_workspace::Ignoring;
 use world::World;
 
@@ -63,15 +67,102 @@ fn several_names_stay_together_in_their_order() {
         "user/work/app/CLAUDE.md",
         "user/work/app/AGENTS.md",
     ];
-    World::new(&files).named(&["CLAUDE.md", "AGENTS.md"]).check(&[
-        "global user/.gemini/AGENTS.md",
+    World::new(&files).check(&[
         "global user/.gemini/GEMINI.md",
+        "global user/.gemini/AGENTS.md",
+        "project user/work/GEMINI.md",
+        "project user/work/AGENTS.md",
+        "project user/work/CLAUDE.md",
+        "project user/work/app/AGENTS.md",
+        "project user/work/app/CLAUDE.md",
+    ]);
+    // Names that are chosen replace these, and what is there under others is told.
+    let chosen = World::new(&files).named(&["CLAUDE.md", "AGENTS.md"]);
+    chosen.check(&[
+        "global user/.gemini/AGENTS.md",
         "project user/work/CLAUDE.md",
         "project user/work/AGENTS.md",
-        "project user/work/GEMINI.md",
         "project user/work/app/CLAUDE.md",
         "project user/work/app/AGENTS.md",
     ]);
+    chosen.check_skipped(&["other-name user/.gemini/GEMINI.md", "other-name user/work/GEMINI.md"]);
+    let reason = chosen.load().skipped[0].reason.to_string();
+    assert_eq!(reason, "its name is not one of CLAUDE.md, AGENTS.md (context.fileName)");
+}
+
+#[test]
+fn a_text_that_several_files_have_is_loaded_once() {
+    let app = |name: &str| format!("user/work/app/{name}");
+    let world = World::new(&["user/work/app/.git/HEAD"])
+        .with(&app("AGENTS.md"), "Use tabs.\n\nBe brief.\n")
+        .with(&app("CLAUDE.md"), "Use tabs.\r\n\r\nBe brief.");
+    world.check(&["project user/work/app/AGENTS.md"]);
+    world.check_skipped(&["duplicate user/work/app/CLAUDE.md"]);
+    let world =
+        world.with(&app("AGENTS.md"), "Use tabs.\n\nBe brief.\n\n## Gemini Added Memories\n- Likes tea\n");
+    world.check(&["project user/work/app/AGENTS.md"]);
+    // An import of a file that is there is worth a comment only beside other words.
+    let world = world.with(&app("CLAUDE.md"), "@AGENTS.md\n");
+    world.check(&["project user/work/app/AGENTS.md"]);
+    world.check_skipped(&["duplicate user/work/app/CLAUDE.md"]);
+    let world = world.with(&app("CLAUDE.md"), "# Claude\n\nSee @AGENTS.md\n");
+    world.check(&["project user/work/app/AGENTS.md", "project user/work/app/CLAUDE.md"]);
+    assert_eq!(world.load().files[1].text, "# Claude\n\nSee <!-- File already processed: AGENTS.md -->");
+    let world = world.with(&app("GEMINI.md"), "@./AGENTS.md").with(&app("CLAUDE.md"), "");
+    world.check(&["project user/work/app/GEMINI.md"]);
+    world.check_skipped(&["duplicate user/work/app/AGENTS.md", "blank user/work/app/CLAUDE.md"]);
+    // What is said of another folder is said of that one as well.
+    let world = World::new(&["user/work/.git/HEAD"])
+        .with("user/work/GEMINI.md", "Use tabs.")
+        .with(&app("AGENTS.md"), "Use tabs.");
+    world.check(&["project user/work/GEMINI.md", "project user/work/app/AGENTS.md"]);
+}
+
+#[test]
+fn rules_of_claude_code_count_and_those_for_certain_paths_wait() {
+    let app = |name: &str| format!("user/work/app/{name}");
+    let world = World::new(&["user/work/app/.git/HEAD", &app("GEMINI.md"), &app(".claude/CLAUDE.md")])
+        .with(&app(".claude/rules/style.md"), "---\ndescription: x\n---\nLines are short.\n")
+        .with(&app(".claude/rules/web/api.md"), "---\npaths: [\"src/**/*.ts\"]\n---\nNo any.\n")
+        .with(&app(".claude/rules/bad.md"), "---\npaths: \"src/{a\"\n---\nx\n");
+    world.check(&[
+        "project user/work/app/GEMINI.md",
+        "project user/work/app/.claude/CLAUDE.md",
+        "project user/work/app/.claude/rules/style.md",
+    ]);
+    assert_eq!(world.load().files[2].text, "Lines are short.");
+    world.check_skipped(&[
+        "unreadable user/work/app/.claude/rules/bad.md",
+        "other-paths user/work/app/.claude/rules/web/api.md",
+    ]);
+    // Where nothing comes in later, everything does at the start.
+    let rule = world.full(100).load().files.pop().expect("a file");
+    assert_eq!(rule.text, "(For files that match src/**/*.ts.)\nNo any.");
+    let untrusted = World::new(&[&app(".claude/rules/a.md")]).untrusted();
+    untrusted.check(&[]);
+    untrusted.check_skipped(&["untrusted user/work/app/.claude/rules/a.md"]);
+    let hidden = World::new(&[&app(".claude/rules/a.md")]).with(&app(".geminiignore"), ".claude/\n");
+    hidden.check_skipped(&["ignored user/work/app/.claude/rules/a.md"]);
+    let unnamed = World::new(&[&app(".claude/rules/a.md"), &app("GEMINI.md")]).named(&["GEMINI.md"]);
+    unnamed.check(&["project user/work/app/GEMINI.md"]);
+    unnamed.check_skipped(&["other-name user/work/app/.claude/rules/a.md"]);
+}
+
+#[test]
+fn of_a_file_that_is_too_large_the_beginning_is_loaded() {
+    let app = "user/work/app/GEMINI.md";
+    let world = World::new(&[]).with(app, &"A line of some words.\n".repeat(100_000));
+    world.check(&["project user/work/app/GEMINI.md"]);
+    let memory = world.load();
+    assert!(memory.files[0].tokens().0 > 500_000, "{}", memory.files[0].tokens().0);
+    let explained = explain(&world.path("user/work/app/x"), &world.places, &world.settings);
+    let [left] = explained.left_out.as_slice() else { panic!("{:?}", explained.left_out) };
+    assert_eq!(left.tokens, memory.files[0].tokens());
+    assert!(left.kept.0 > 35_000 && left.kept <= world.settings.budgets.project, "{left:?}");
+    let now = Timestamp::from_millis(0);
+    let options = RenderOptions { settings: &world.settings, workspace: None, now };
+    let first = render_first_message(&memory, &options).text;
+    assert!(first.contains("\n[Cut here: about ") && first.len() < 200_000, "{}", first.len());
 }
 
 #[test]
@@ -167,12 +258,21 @@ fn included_folders_belong_to_the_workspace() {
         .working_in("user/lib")
         .full(200);
     world.check(&["project user/work/app/GEMINI.md"]);
-    world.settings.scans_included = true;
+    world.settings.included = IncludedFolders::All;
     world.check(&[
         "project user/lib/GEMINI.md",
         "sub-directory user/lib/sub/GEMINI.md",
         "project user/work/app/GEMINI.md",
     ]);
+    for world in [&mut world, &mut World::new(&files).working_in("user/lib")] {
+        world.settings.included = IncludedFolders::None;
+        world.check(&["project user/work/app/GEMINI.md"]);
+        world.check_skipped(&["included-folder user/lib/GEMINI.md"]);
+        let explained = explain(&world.path("user/lib/sub/x"), &world.places, &world.settings);
+        assert_eq!(explained.applies.len(), 1, "{:?}", explained.applies);
+        assert!(explained.skipped.iter().all(|skipped| skipped.reason.name() == "included-folder"));
+        assert_eq!(explained.skipped.len(), 2, "{:?}", explained.skipped);
+    }
     // A folder that is named twice is loaded once, and one without trust not at all.
     let mut twice = World::new(&files).working_in("user/work/app").working_in("user/lib");
     twice.places.folders[2].is_trusted = false;
@@ -209,7 +309,13 @@ fn private_memory_has_a_new_name_and_older_ones() {
     World::new(&[&older, &agents])
         .named(&["AGENTS.md"])
         .check(&[&format!("private {agents}"), &format!("private {older}")]);
-    World::new(&[&older, &newer]).check(&[&format!("private {newer}")]);
+    // All of it is one to its reader; the notes beside it are read where they are needed.
+    let note = format!("{folder}/database.md");
+    let world = World::new(&[&older, &newer, &note]).with(&format!("{folder}/.hidden.md"), "x");
+    world.check(&[&format!("private {newer}"), &format!("private {older}")]);
+    world.check_skipped(&[&format!("note {note}")]);
+    let same = World::new(&[]).with(&older, "- Use tabs\n").with(&newer, "- Use tabs");
+    same.check(&[&format!("private {newer}")]);
 }
 
 #[test]
@@ -227,7 +333,7 @@ fn extensions_bring_their_files_sorted_and_once() {
 fn one_file_is_loaded_once_by_whatever_name() {
     use std::os::unix::fs::symlink;
     let world = World::new(&["user/work/app/GEMINI.md", "user/work/app/.git/HEAD", "user/.gemini/GEMINI.md"])
-        .named(&["AGENTS.md", "CLAUDE.md"]);
+        .named(&["AGENTS.md", "CLAUDE.md", "GEMINI.md"]);
     symlink("GEMINI.md", world.path("user/work/app/AGENTS.md")).expect("linked");
     fs::hard_link(world.path("user/work/app/GEMINI.md"), world.path("user/work/app/CLAUDE.md"))
         .expect("linked");
@@ -254,7 +360,7 @@ fn check_link(prepare: impl Fn(World) -> World, link: &str, target: &str, loaded
         .with("outside/credentials", SECRET)
         .with("user/.aws/credentials", SECRET)
         .with("user/work/other/GEMINI.md", SECRET)
-        .with("user/work/app/CLAUDE.md", "claude")
+        .with("user/work/app/notes.md", "claude")
         .with("user/dotfiles/gemini.md", "dotfiles");
     let world = prepare(world);
     let path = world.path(link);
@@ -282,7 +388,7 @@ fn a_link_out_of_the_project_is_not_read_and_is_named() {
     let above = "user/work/GEMINI.md";
     check_link(full, above, "user/.aws/credentials", &[], &[&format!("outside {above}")]);
     // Inside of the project a link may lead anywhere, and to another folder that is worked in.
-    check_link(|world| world, app, "user/work/app/CLAUDE.md", &[&format!("project {app}")], &[]);
+    check_link(|world| world, app, "user/work/app/notes.md", &[&format!("project {app}")], &[]);
     let working_in_both = |world: World| world.working_in("user/work/other");
     let both = [&*format!("project {app}")];
     let duplicate = ["duplicate user/work/other/GEMINI.md"];

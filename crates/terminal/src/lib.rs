@@ -33,6 +33,7 @@ mod guard;
 mod history;
 mod inbox;
 mod line_loop;
+mod memory;
 mod notice;
 mod page;
 mod protocol;
@@ -50,6 +51,7 @@ mod view;
 
 pub use demo::{DemoScript, DemoStep, Pace};
 pub use inbox::{AcceptScope, InboxItem, InboxKind, ReviewDecision, SkillChoice};
+pub use memory::{MemoryReply, MemoryRequest};
 pub use notice::{Level, Notice};
 pub use page::{Page, Row};
 pub use protocol::SessionChoice;

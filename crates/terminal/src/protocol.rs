@@ -8,6 +8,7 @@ use longhaul_engine::PassOutcome;
 use longhaul_policy::ApprovalMode;
 
 use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
+use crate::memory::MemoryRequest;
 use crate::notice::Notice;
 use crate::page::Page;
 use crate::status_line::StatusLine;
@@ -35,8 +36,8 @@ pub(crate) enum DriverCommand {
     RemoveRule(String),
     /// Reloads memory files.
     ReloadMemory,
-    /// Adds a fact to memory.
-    AddMemory(String),
+    /// Adds, removes or edits a fact.
+    ChangeMemory(MemoryRequest),
     /// Shows a skill.
     ShowSkill(String),
     /// Enables a skill.

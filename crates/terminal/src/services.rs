@@ -9,6 +9,7 @@ use longhaul_tools::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
+use crate::memory::{MemoryReply, MemoryRequest};
 use crate::notice::Notice;
 use crate::page::Page;
 use crate::protocol::{DriverMessage, SessionChoice};
@@ -62,11 +63,11 @@ pub trait Services: Send + Sync {
     /// The reason why it could not be written.
     fn export(&self, agent: &Agent, to: Option<&str>) -> Result<String, Notice>;
 
-    /// Adds a fact to the user's memory; returns a message about the change.
+    /// Adds, removes or edits a fact of the user's memory.
     ///
     /// # Errors
-    /// The reason why it could not be added.
-    fn add_memory(&mut self, fact: &str) -> Result<String, Notice>;
+    /// The reason why nothing was changed.
+    fn change_memory(&mut self, request: &MemoryRequest) -> Result<MemoryReply, Notice>;
 
     /// The trust state of this folder and its consequences.
     fn trust(&self) -> Page;

@@ -6,7 +6,8 @@ use std::io::Read;
 use longhaul_agent::{Agent, AgentDeps};
 use longhaul_conversation::Usage;
 use longhaul_terminal::{
-    Notice, NoticeSender, OpenedSession, Options, Page, Services, SessionChoice, Spender, Surface,
+    MemoryReply, MemoryRequest, Notice, NoticeSender, OpenedSession, Options, Page, Services, SessionChoice,
+    Spender, Surface,
 };
 use longhaul_tools::BoxFuture;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
@@ -24,7 +25,7 @@ impl Services for Nobody {
     fn sessions(&self) -> Result<Vec<SessionChoice>, Notice> { match *self {} }
     fn open(&mut self, _: &str) -> Result<OpenedSession, Notice> { match *self {} }
     fn export(&self, _: &Agent, _: Option<&str>) -> Result<String, Notice> { match *self {} }
-    fn add_memory(&mut self, _: &str) -> Result<String, Notice> { match *self {} }
+    fn change_memory(&mut self, _: &MemoryRequest) -> Result<MemoryReply, Notice> { match *self {} }
     fn trust(&self) -> Page { match *self {} }
     fn end<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, ()> { match *self {} }
 }

@@ -105,9 +105,16 @@ impl ProtectedFiles {
         let mut found = Self { roots, ..Self::default() };
         // A link from a protected place makes whatever it leads to a protected file.
         for root in found.roots.clone() {
-            for name in
-                [".gemini", ".agents", ".git", ".mcp.json", "GEMINI.md", ".geminiignore", ".gitignore"]
-            {
+            for name in [
+                ".gemini",
+                ".agents",
+                ".claude",
+                ".git",
+                ".mcp.json",
+                "GEMINI.md",
+                ".geminiignore",
+                ".gitignore",
+            ] {
                 found.follow(&root.join(name), DEEPEST, &mut MOST_ENTRIES.clone());
             }
         }
@@ -183,6 +190,7 @@ impl ProtectedFiles {
             match *name {
                 ".git" => return Some(ProtectedKind::Git),
                 ".gemini" => return Some(kind_in_folder(rest, self)),
+                ".claude" if matches!(rest, ["rules", ..]) => return Some(ProtectedKind::Memory),
                 ".agents" if matches!(rest, [] | ["skills", ..]) => return Some(ProtectedKind::Skill),
                 _ => {}
             }
@@ -311,6 +319,8 @@ mod tests {
             ("GEMINI.md", Memory),
             ("src/GEMINI.md", Memory),
             ("docs/AGENTS.md", Memory),
+            (".claude/rules/style.md", Memory),
+            ("web/.claude/rules", Memory),
             (".gitignore", IgnoreFile),
             ("src/.geminiignore", IgnoreFile),
             (".hidden", IgnoreFile),

@@ -44,7 +44,7 @@ pub(crate) struct SubagentTask {
     has_own_model: bool,
     wait: SubagentWait,
     settings: Settings,
-    memory: Option<SessionMemory>,
+    memory: Option<Box<SessionMemory>>,
     /// The memory manager, if that is the sub-agent.
     manager: Option<MemoryManager>,
     session: NewSession,
@@ -102,7 +102,8 @@ impl SubagentTask {
         let all = deps.tools.iter().map(|tool| tool.declaration().name).collect();
         let task = Self::new(session, approvals, definition, all, task, call, deps);
         let memory = session.memory().map(|memory| {
-            SessionMemory::load(memory.places().clone(), memory.settings().clone(), (deps.now)())
+            let (places, settings) = (memory.places().clone(), memory.settings().clone());
+            Box::new(SessionMemory::load(places, settings, (deps.now)()))
         });
         Ok(Self { wait, memory, ..task })
     }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use longhaul_conversation::{Timestamp, ToolDeclaration};
 use longhaul_memory::{
-    Fact, FactScope, MemoryError, MemorySettings, Places, Proposal, ProposedScope, SAVE_TOOL, SaveCall,
-    parse_save_call, propose_scope, save_fact, save_failure, save_in_folder, save_schema, save_target,
+    Fact, FactScope, KnownMemory, MemoryError, MemorySettings, Places, Proposal, ProposedScope, SAVE_TOOL,
+    SaveCall, parse_save_call, propose_scope, save_fact, save_failure, save_in_folder, save_schema,
+    save_target,
 };
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation};
 use longhaul_workspace::LockTimeout;
@@ -45,7 +46,8 @@ impl SaveMemory {
         let is_trusted = self.places.workspace().is_some_and(|workspace| workspace.is_trusted);
         if scope != FactScope::Global && !is_trusted {
             return Err("Nothing is saved for this project, because its folder is not trusted. \
-                        Tell the user, who can run `longhaul trust add`."
+                        Tell the user, who can run `longhaul trust add`; what holds in every project can be \
+                        saved with the scope \"global\"."
                 .to_string());
         }
         let private = self.places.private.clone().or_else(self.private);
@@ -55,22 +57,25 @@ impl SaveMemory {
             FactScope::Folder(_) => Some(target(FactScope::Global)?),
             FactScope::Global | FactScope::Project => None,
         };
-        Ok(SaveRequest { path: target(scope)?, fact, lock, note })
+        let path = target(scope.clone())?;
+        let known = KnownMemory::load(&scope, &path, &places, &self.settings);
+        Ok(SaveRequest { path, fact, known, lock, note })
     }
 
     /// The change that a call would make.
-    fn propose(&self, SaveRequest { path, fact, .. }: &SaveRequest) -> Result<Proposal, String> {
-        Proposal::load(path, fact, (self.now)()).map_err(|error| save_failure(&error).to_string())
+    fn propose(&self, SaveRequest { path, fact, known, .. }: &SaveRequest) -> Result<Proposal, String> {
+        Proposal::load(path, fact, known.clone(), (self.now)())
+            .map_err(|error| save_failure(&error).to_string())
     }
 
     fn save(&self, args: &Value) -> Result<ToolAnswer, String> {
         // Somebody else may have changed the file since the user was asked: the fact is added to what it holds now.
         let target = self.parse(args)?;
         let diff = shown(&self.propose(&target)?, &target);
-        let SaveRequest { path, fact, lock, note } = target;
+        let SaveRequest { path, fact, known, lock, note } = target;
         let saved = match &lock {
-            Some(lock) => save_in_folder(&path, lock, &fact, (self.now)(), LockTimeout::default()),
-            None => save_fact(&path, &fact, (self.now)(), LockTimeout::default()),
+            Some(lock) => save_in_folder(&path, lock, &fact, known, (self.now)(), LockTimeout::default()),
+            None => save_fact(&path, &fact, known, (self.now)(), LockTimeout::default()),
         };
         let saved = saved.map_err(|error| save_failure(&error).to_string())?;
         let mut message = saved.to_json();
@@ -88,6 +93,8 @@ impl SaveMemory {
 struct SaveRequest {
     path: PathBuf,
     fact: Fact,
+    /// What is remembered elsewhere.
+    known: KnownMemory,
     /// The file beside which a lock is made, where that is another one.
     lock: Option<PathBuf>,
     /// A note on the scope that was chosen, if the call does not state one.
@@ -184,16 +191,18 @@ mod tests {
         let tool = tool(places(folder.path(), true));
         std::fs::write(folder.path().join("GEMINI.md"), "# Rules\n- Use tabs\n").unwrap();
         for (fact, remark) in [
-            ("Never use tabs", "Line 2 seems to say the opposite: \"Use tabs\"."),
+            ("Never use tabs", "Line 2 seems to contradict it: \"Use tabs\"."),
             ("Please use tabs.", "Line 2 says so already: \"Use tabs\"."),
         ] {
             let args = json!({"fact": fact, "scope": "global"});
             let Ok(Preview::Change { diff, .. }) = tool.preview(&args) else { panic!("a change") };
             assert_eq!(diff.lines().last(), Some(format!("\\ {remark}").as_str()));
         }
-        let answer = run(&tool, json!({"fact": "Never use tabs"})).await;
+        let answer = run(&tool, json!({"fact": "Never use tabs", "scope": "global"})).await;
         assert!(answer.outcome.text().contains("Ask the user which one holds"), "{:?}", answer.outcome);
-        assert!(matches!(answer.shown, ToolDisplay::Diff { diff, .. } if diff.contains("the opposite")));
+        assert!(
+            matches!(answer.shown, ToolDisplay::Diff { diff, .. } if diff.contains("seems to contradict it"))
+        );
     }
 
     #[tokio::test]
@@ -251,7 +260,11 @@ mod tests {
             "work/docs/GEMINI.md",
             "work/docs, for everybody, as its words say.",
         );
-        check_proposed("The port is 8080", "home/GEMINI.md", "ask the user, and state the scope next time.");
+        check_proposed(
+            "The port is 8080",
+            "private/GEMINI.md",
+            "ask the user, and state the scope next time.",
+        );
     }
 
     #[cfg(unix)]

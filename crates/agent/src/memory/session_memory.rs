@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::{Message, Origin, Timestamp, split_memory};
 use longhaul_memory::{
     Discovery, JustInTime, LeftOut, Memory, MemoryEvent, MemoryFile, MemorySettings, MemoryTier, Places,
-    RenderOptions, SkipReason, SkippedFile, Told, ToldFiles, Update, is_put_back, load_memory,
-    render_first_message, render_system, render_update,
+    RememberedFact, RenderOptions, SkipReason, SkippedFile, Told, ToldFiles, Update, find_facts, is_put_back,
+    load_memory, render_first_message, render_system, render_update,
 };
 use longhaul_workspace::canonical_workspace;
 
@@ -94,6 +94,11 @@ impl SessionMemory {
     /// Every active file, those loaded by tools last.
     pub fn files(&self) -> impl Iterator<Item = &MemoryFile> {
         self.memory.files.iter().chain(self.jit.files())
+    }
+
+    /// The facts in the files, which the user can remove and edit.
+    pub fn facts(&self) -> Vec<RememberedFact> {
+        find_facts(&self.places, &self.settings)
     }
 
     /// The names of all files, as the model reads them.
@@ -318,7 +323,7 @@ impl SessionMemory {
     fn is_needed(&self, file: &MemoryFile) -> bool {
         let came_in = self.jit.files().iter().any(|other| other.path == file.path);
         let Ok(folder) = canonical_workspace(file.folder()) else { return false };
-        !came_in || self.touched.iter().any(|path| path.starts_with(&folder))
+        !came_in || self.touched.iter().any(|path| file.is_about(path, &folder))
     }
 
     /// Notices for the user about files that are not active.

@@ -33,8 +33,8 @@ pub(crate) struct AgentSession {
     pub(super) settings: Settings,
     /// The log, its transcript and the state of compactions.
     pub(super) conversation: Conversation,
-    /// The instructions from memory files.
-    pub(super) memory: Option<SessionMemory>,
+    /// The instructions from memory files; boxed, as a sub-agent of a sub-agent has a session of its own on the stack.
+    pub(super) memory: Option<Box<SessionMemory>>,
     /// The size of the latest request, where the provider counted it and the transcript still begins with it.
     pub(super) counted: Option<CountedRequest>,
     /// The editor, as the model last read about it.
@@ -87,7 +87,7 @@ impl AgentSession {
     pub(crate) fn of_subagent(
         log: Log,
         settings: Settings,
-        memory: Option<SessionMemory>,
+        memory: Option<Box<SessionMemory>>,
         lineage: Lineage,
     ) -> Self {
         let conversation = Conversation::on(log, settings.estimator);
@@ -110,7 +110,7 @@ impl AgentSession {
     /// Takes instructions from memory files, and finds out which of them the conversation holds already.
     pub(crate) fn set_memory(&mut self, mut memory: SessionMemory) {
         memory.follow(self.conversation.transcript().messages());
-        self.memory = Some(memory);
+        self.memory = Some(Box::new(memory));
     }
 
     /// The log and its transcript.
@@ -136,12 +136,12 @@ impl AgentSession {
 
     /// The instructions from memory files.
     pub(crate) fn memory(&self) -> Option<&SessionMemory> {
-        self.memory.as_ref()
+        self.memory.as_deref()
     }
 
     /// The instructions from memory files, to load them again.
     pub(crate) fn memory_mut(&mut self) -> Option<&mut SessionMemory> {
-        self.memory.as_mut()
+        self.memory.as_deref_mut()
     }
 
     /// Counts of everything that was done.

@@ -37,7 +37,11 @@ pub(super) fn load(
     let ignoring = settings.hidden_files();
     let recorder = FolderRecorder::new(written_folders);
     let mut tools: Vec<Box<dyn Tool>> = vec![
-        Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
+        Box::new(
+            ReadFile::new(readable.clone(), ignoring.clone())
+                .with_outputs(tool_outputs)
+                .with_notes(private_memory),
+        ),
         Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
         Box::new(ListDirectory::new(readable, ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(Glob::new(roots.clone(), ignoring.clone())),

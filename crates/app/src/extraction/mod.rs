@@ -214,7 +214,7 @@ impl Extraction<'_> {
         }
         let facts = match (written, self.project) {
             (Some(inbox), Some(project)) => {
-                let (facts, file) = (ProposedFact::of(&material.found), project.home.private_memory());
+                let (facts, file) = (ProposedFact::of(&material.found), private_memory(project));
                 inbox.propose_facts(MemoryKind::Private, &facts, &file)?
             }
             _ => 0,
@@ -237,8 +237,7 @@ impl Extraction<'_> {
         let inbox = Inbox::of(&project.home);
         let before = inbox.snapshot();
         let name = profile.recorded_as.clone();
-        let facts =
-            FactTargets { private: project.home.private_memory(), global: self.global_memory.clone() };
+        let facts = FactTargets { private: private_memory(project), global: self.global_memory.clone() };
         let index = described(&material);
         let tried = new_ones(&index);
         let task = ExtractorTask {
@@ -349,6 +348,14 @@ impl Extraction<'_> {
         };
         Ok(plan_index(&sessions, state, &settings, now()))
     }
+}
+
+/// The file of private memory that new facts go to: the index, or the file that holds facts without one. An index beside
+/// it would hide them from programs that read only that.
+fn private_memory(project: &Project) -> PathBuf {
+    let index = project.home.private_memory();
+    let older = index.with_file_name("GEMINI.md");
+    if !index.exists() && older.is_file() { older } else { index }
 }
 
 /// Awaits some work, with heartbeats meanwhile.

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use longhaul_memory::{
-    Fact, FactScope, MemoryError, MemorySettings, Places, SavedFact, save_fact, save_in_folder, save_target,
+    Fact, FactScope, KnownMemory, MemoryError, MemorySettings, Places, SavedFact, save_fact, save_in_folder,
+    save_target,
 };
 use longhaul_workspace::LockTimeout;
 
@@ -45,12 +46,13 @@ pub fn save(
     settings: &MemorySettings,
 ) -> Result<SavedFact, MemoryError> {
     let is_shared = matches!(scope, FactScope::Folder(_));
-    let path = save_target(scope, places, settings)?;
+    let path = save_target(scope.clone(), places, settings)?;
+    let known = KnownMemory::load(&scope, &path, places, settings);
     if !is_shared {
-        return save_fact(&path, fact, now(), LockTimeout::default());
+        return save_fact(&path, fact, known, now(), LockTimeout::default());
     }
     let beside = save_target(FactScope::Global, places, settings)?;
-    save_in_folder(&path, &beside, fact, now(), LockTimeout::default())
+    save_in_folder(&path, &beside, fact, known, now(), LockTimeout::default())
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use longhaul_memory::{Budgets, ContextNames, Discovery, ImportFormat, ImportRules, Labels, MemorySettings};
+use longhaul_memory::{
+    Budgets, ContextNames, Discovery, ImportFormat, ImportRules, IncludedFolders, Labels, MemorySettings,
+};
 use longhaul_workspace::Ignoring;
 use serde_json::Value;
 
@@ -19,7 +21,7 @@ impl Settings {
     pub fn memory(&self) -> (MemorySettings, Vec<String>) {
         let defaults = MemorySettings::default();
         let names = self.value(&["context", "fileName"]).map(texts).unwrap_or_default();
-        let (names, refused) = ContextNames::with(names.iter().map(String::as_str));
+        let (names, refused) = ContextNames::of(names.iter().map(String::as_str));
         let filtering = |key: &str| self.value(&["context", "fileFiltering", key]);
         let is_on = |value: Option<&Value>, default| value.and_then(Value::as_bool).unwrap_or(default);
         let ignoring = Ignoring {
@@ -40,7 +42,14 @@ impl Settings {
             names,
             markers: self.value(&["context", "memoryBoundaryMarkers"]).map_or(defaults.markers, texts),
             discovery: self.discovery(),
-            scans_included: is_on(self.value(&["context", "loadMemoryFromIncludeDirectories"]), false),
+            included: match self
+                .value(&["context", "loadMemoryFromIncludeDirectories"])
+                .and_then(Value::as_bool)
+            {
+                None => defaults.included,
+                Some(true) => IncludedFolders::All,
+                Some(false) => IncludedFolders::None,
+            },
             ignoring,
             import_format: match self.text(&["context", "importFormat"]) {
                 Some("flat") => ImportFormat::Flat,
@@ -143,7 +152,9 @@ mod tests {
         assert_eq!(problems.len(), 1);
         assert_eq!(set.imports, ImportRules { deepest: 2, only_markdown: true });
         assert_eq!((set.import_format, set.labels), (ImportFormat::Flat, Labels::Relative));
-        assert!(set.markers.is_empty() && set.scans_included);
+        assert_eq!((set.markers.len(), set.included), (0, IncludedFolders::All));
+        let (without, _) = memory(r#"{"context": {"loadMemoryFromIncludeDirectories": false}}"#);
+        assert_eq!(without.included, IncludedFolders::None);
         assert_eq!(set.ignoring, Ignoring { git: true, gemini: false, custom: vec!["mine".into()] });
         assert_eq!((set.budgets.global, set.budgets.just_in_time), (TokenCount(2_000), TokenCount(5)));
         assert_eq!((set.budgets.project, set.stale_after_days), (Budgets::default().project, 7));

@@ -177,9 +177,12 @@ pub(crate) fn texts_of(folder: &Path, memory: &MemorySettings) -> Contents {
     ])
 }
 
-/// The memory files of a folder, as they would be loaded at the start.
+/// The memory files of a folder that would be loaded at the start, and its rules for certain paths.
 pub(super) fn memory_files(folder: &Path, settings: &MemorySettings) -> Vec<PathBuf> {
-    load(folder, settings).files.into_iter().map(|file| file.path).collect()
+    let Memory { files, skipped, .. } = load(folder, settings);
+    let waits = |reason: &SkipReason| matches!(reason, SkipReason::OtherPaths { .. });
+    let rules = skipped.into_iter().filter(|skipped| waits(&skipped.reason)).map(|skipped| skipped.path);
+    files.into_iter().map(|file| file.path).chain(rules).collect()
 }
 
 /// The memory files of a folder that link out of it, and are not read.

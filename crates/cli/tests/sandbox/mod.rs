@@ -35,6 +35,17 @@ impl Sandbox {
         fs::read_to_string(self.path(name)).expect("it is there")
     }
 
+    /// The folder of private memory.
+    pub(crate) fn private(&self) -> PathBuf {
+        let project =
+            fs::read_dir(self.path("home/tmp")).expect("projects").flatten().next().expect("a project");
+        project.path().join("memory")
+    }
+
+    pub(crate) fn read_private(&self) -> String {
+        fs::read_to_string(self.private().join("GEMINI.md")).expect("private memory")
+    }
+
     /// The files that are there, with those in folders, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         let files = longhaul_testkit::files_below(self.0.path());

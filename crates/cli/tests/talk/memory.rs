@@ -127,6 +127,56 @@ fn a_link_out_of_the_project_is_never_sent_and_is_named_once() {
 }
 
 #[test]
+fn rules_for_certain_paths_come_with_the_first_of_them() {
+    let read = |file: &str| call("read_file", json!({"file_path": file}));
+    let sandbox = trusted(
+        Wire::Gemini,
+        [read("src/a.js"), read("src/a.ts"), read("src/b.ts"), gemini::text("Done."), gemini::text("Hm.")],
+    );
+    sandbox.write("work/CLAUDE.md", "Project rule: use tabs.");
+    sandbox.write("work/.claude/rules/all.md", "Rule for all: be kind.");
+    sandbox.write("work/.claude/rules/ts.md", "---\npaths: src/**/*.ts\n---\nRule for ts: no any.");
+    for file in ["src/a.js", "src/a.ts", "src/b.ts"] {
+        sandbox.write(&format!("work/{file}"), "text");
+    }
+    sandbox.answer(&["-p", "Read."]);
+    let told = told(&sandbox);
+    let has: Vec<bool> = told.iter().map(|told| told.contains("Rule for ts: no any.")).collect();
+    assert_eq!(has, [false, true, false], "{told:?}");
+    let first = sandbox.server.requests()[0].body["contents"][0].to_string();
+    assert!(
+        first.contains("Project rule") && first.contains("Rule for all") && !first.contains("Rule for ts")
+    );
+    sandbox.answer(&["-p", "And now?", "--resume"]);
+    assert_eq!(count(&request(&sandbox), "Rule for ts: no any."), 1);
+    assert_eq!(count(&request(&sandbox)["contents"], "<memory_update>"), 0);
+}
+
+#[test]
+fn notes_of_private_memory_can_be_read_and_nothing_else_there() {
+    let notes = ["db.md", ".inbox/private/extraction.patch", "skills/x/SKILL.md", ".hidden.md", "data.txt"];
+    let reads: Vec<(&str, Value)> = notes
+        .iter()
+        .chain(&["link.md", "../../../secret.md", "none.md"])
+        .map(|name| ("read_file", json!({"file_path": format!("../home/tmp/work/memory/{name}")})))
+        .collect();
+    let sandbox = trusted(Wire::Gemini, [calls(Wire::Gemini, &reads), gemini::text("Done.")]);
+    sandbox.write("home/secret.md", "not for models");
+    assert!(sandbox.run(&["memory", "add", "--scope", "project", "Runs in Docker"]).status.success());
+    for name in notes {
+        sandbox.write(&format!("home/tmp/work/memory/{name}"), "noted down");
+    }
+    symlink(sandbox.path("home/secret.md"), sandbox.path("home/tmp/work/memory/link.md")).expect("linked");
+    sandbox.answer(&["-p", "Read."]);
+    let told = told(&sandbox);
+    assert!(told[0].contains("noted down"), "{}", told[0]);
+    for answer in &told[1..] {
+        assert!(!answer.contains("noted down") && !answer.contains("not for models"), "{answer}");
+    }
+    assert_eq!(told.len(), 8);
+}
+
+#[test]
 fn a_later_process_knows_what_the_model_has_read() {
     let read = || call("read_file", json!({"file_path": "sub/x.txt"}));
     let sandbox = trusted(
@@ -308,7 +358,7 @@ fn an_untrusted_folder_has_no_say() {
 
 #[test]
 fn facts_are_saved_with_what_the_file_has_to_do_with_them() {
-    let save = |fact: &str| ("save_memory", json!({"fact": fact}));
+    let save = |fact: &str| ("save_memory", json!({"fact": fact, "scope": "global"}));
     let replies = [
         calls(
             Wire::Gemini,
@@ -328,7 +378,7 @@ fn facts_are_saved_with_what_the_file_has_to_do_with_them() {
     fs::set_permissions(sandbox.path("home/GEMINI.md"), fs::Permissions::from_mode(0o640)).expect("set");
     sandbox.answer(&["-p", "Remember.", "--allowed-tools", "save_memory"]);
     let told = told(&sandbox);
-    assert!(told[0].contains("seems to say the opposite") && told[0].contains("Line 2"), "{}", told[0]);
+    assert!(told[0].contains("seems to contradict it") && told[0].contains("Line 2"), "{}", told[0]);
     assert!(told[1].contains("Nothing to save: line 2"), "{}", told[1]);
     assert!(told[2].contains("github") && !told[2].contains("ghp_"), "{}", told[2]);
     assert!(

@@ -27,9 +27,11 @@ pub(super) fn expand(import: &mut Importing<'_>, text: &str, path: &Path) -> (St
     while let Some(WaitingImport { written, line, folder }) = waiting.pop() {
         let outcome = match import.follow(&written, &folder) {
             ImportStep::LeftAlone => continue,
-            ImportStep::SeenFiles { path } => ImportOutcome::AlreadyProcessed { path },
+            ImportStep::SeenFiles { path, .. } => {
+                ImportOutcome::AlreadyProcessed { path, imports: Vec::new() }
+            }
             ImportStep::Failed { reason } => ImportOutcome::Failed { reason },
-            ImportStep::Read { path, text } => {
+            ImportStep::Read { path, text, .. } => {
                 visit(&text, &path, &mut blocks, &mut waiting);
                 ImportOutcome::Included { path, imports: Vec::new(), tokens: estimate_tokens(&text) }
             }

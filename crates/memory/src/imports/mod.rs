@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::TokenCount;
 
-use crate::identity::SeenFiles;
-use crate::neutralise::neutralise;
+use crate::identity::{FileIdentity, SeenFiles};
+use crate::neutralise::{label, neutralise};
 use crate::read::{ReadFile, SourceFile, read_file, reason};
 use crate::settings::{ImportFormat, MemorySettings};
 
 use resolve::Root;
+use tree::ImportingFile;
 
 /// A word that names a file to import, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub enum ImportOutcome {
     AlreadyProcessed {
         /// The path of the file.
         path: PathBuf,
+        /// Its own imports that come in here: where its text is, they were nested too deeply.
+        imports: Vec<Import>,
     },
     /// It stands in a file that is as deep as files may be, and was left as it is.
     TooDeep,
@@ -76,28 +79,40 @@ pub fn load_with_imports(path: &Path, settings: &MemorySettings) -> std::io::Res
     let file = read_file(path)?;
     let mut seen = SeenFiles::default();
     seen.claim(file.identity.clone(), path).expect("nothing was seen before");
-    Ok(expand(path, file, settings, &mut seen))
+    Ok(expand(path, &file, settings, &mut seen))
 }
 
 /// Brings the imports of a file in that was read and noted as seen.
 pub(crate) fn expand(
     path: &Path,
-    file: ReadFile,
+    file: &ReadFile,
     settings: &MemorySettings,
     seen: &mut SeenFiles,
 ) -> Imported {
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let mut import = Importing {
-        root: Root::above(folder, &settings.markers),
-        settings,
-        seen,
-        sources: vec![file.source],
-    };
+    let mut import = Importing::new(folder, file, settings, seen);
     let (text, imports) = match settings.import_format {
-        ImportFormat::Tree => tree::expand(&mut import, &file.text, folder, 0),
+        ImportFormat::Tree => tree::expand(&mut import, importing(file, folder)),
         ImportFormat::Flat => flat::expand(&mut import, &file.text, path),
     };
     Imported { text, imports, sources: import.sources }
+}
+
+/// Brings in the imports alone of a file whose own text is there, as deep as imports go.
+pub(crate) fn expand_imports(
+    path: &Path,
+    file: &ReadFile,
+    settings: &MemorySettings,
+    seen: &mut SeenFiles,
+) -> Imported {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut import = Importing::new(folder, file, settings, seen);
+    let (text, imports) = tree::expand_imports(&mut import, importing(file, folder));
+    Imported { text, imports, sources: import.sources }
+}
+
+fn importing<'a>(file: &'a ReadFile, folder: &'a Path) -> ImportingFile<'a> {
+    ImportingFile { text: &file.text, folder, identity: &file.identity, depth: 0 }
 }
 
 /// The state while a file and everything that it imports is read.
@@ -111,16 +126,21 @@ struct Importing<'a> {
 /// The result of following a word that may be an import.
 enum ImportStep {
     /// A file, whose text is safe and comes in here.
-    Read { path: PathBuf, text: String },
+    Read { path: PathBuf, text: String, identity: FileIdentity },
     /// A file whose text is there already.
-    SeenFiles { path: PathBuf },
+    SeenFiles { path: PathBuf, text: String, identity: FileIdentity },
     /// No import was meant.
     LeftAlone,
     /// None can be had.
     Failed { reason: String },
 }
 
-impl Importing<'_> {
+impl<'a> Importing<'a> {
+    fn new(folder: &'a Path, file: &ReadFile, settings: &'a MemorySettings, seen: &'a mut SeenFiles) -> Self {
+        let root = Root::above(folder, &settings.markers);
+        Self { root, settings, seen, sources: vec![file.source.clone()] }
+    }
+
     /// Follows a word in a file of this folder.
     fn follow(&mut self, written: &str, folder: &Path) -> ImportStep {
         let path = match self.root.resolve(written, folder) {
@@ -146,16 +166,27 @@ impl Importing<'_> {
             return ImportStep::Failed { reason: "only Markdown files are imported".into() };
         }
         match read_file(&path) {
-            Ok(file) => match self.seen.claim(file.identity, &path) {
+            Ok(ReadFile { text, source, identity, unread }) => match self.seen.claim(identity.clone(), &path)
+            {
                 Ok(()) => {
-                    self.sources.push(file.source);
-                    ImportStep::Read { path, text: file.text }
+                    self.sources.push(source);
+                    let text = match unread {
+                        0 => text,
+                        unread => format!("{text}\n{}", cut_note(&path, text.len() as u64, unread)),
+                    };
+                    ImportStep::Read { path, text, identity }
                 }
-                Err(_) => ImportStep::SeenFiles { path },
+                Err(_) => ImportStep::SeenFiles { path, text, identity },
             },
             Err(error) => ImportStep::Failed { reason: reason(&error) },
         }
     }
+}
+
+/// The note at the end of an import that is larger than memory reads.
+fn cut_note(path: &Path, read: u64, unread: u64) -> String {
+    let path = label(path);
+    format!("[Cut here: the first {read} of {} bytes are shown. Read {path} for the rest.]", read + unread)
 }
 
 fn is_markdown(path: &Path) -> bool {

@@ -151,6 +151,29 @@ fn imports_end_at_a_depth() {
 }
 
 #[test]
+fn what_was_too_deep_at_first_comes_in_near_the_top() {
+    let imports = ImportRules { deepest: 2, ..ImportRules::default() };
+    let settings = MemorySettings { imports, ..MemorySettings::default() };
+    check_with(
+        &[
+            ("G.md", "@./a.md\n@./x.md\n@./x.md"),
+            ("a.md", "@./x.md"),
+            ("x.md", "X @./y.md\n@./z.md"),
+            ("y.md", "Y"),
+            ("z.md", "Z"),
+        ],
+        &settings,
+        concat!(
+            "<!-- Imported from: ./a.md -->\n<!-- Imported from: ./x.md -->\nX @./y.md\n@./z.md\n",
+            "<!-- End of import from: ./x.md -->\n<!-- End of import from: ./a.md -->\n",
+            "<!-- File already processed: ./x.md -->\n<!-- Imported from: ./y.md -->\nY\n",
+            "<!-- End of import from: ./y.md -->\n<!-- Imported from: ./z.md -->\nZ\n<!-- End of import from: ./z.md -->\n",
+            "<!-- File already processed: ./x.md -->"
+        ),
+    );
+}
+
+#[test]
 fn no_chain_of_imports_is_too_long() {
     let files: Vec<(String, String)> =
         (0..3_000).map(|number| (format!("{number}.md"), format!("@./{}.md", number + 1))).collect();

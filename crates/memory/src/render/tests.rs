@@ -9,7 +9,8 @@ use crate::places::Instructions;
 use crate::settings::Budgets;
 
 fn file(tier: MemoryTier, path: &str, text: &str) -> MemoryFile {
-    MemoryFile { path: path.into(), tier, text: text.into(), imports: Vec::new(), sources: Vec::new() }
+    let (imports, sources) = (Vec::new(), Vec::new());
+    MemoryFile { path: path.into(), tier, text: text.into(), imports, sources, unread: 0, globs: None }
 }
 
 fn memory(files: &[(MemoryTier, &str, &str)]) -> Memory {
@@ -46,7 +47,9 @@ fn the_system_instruction_has_what_does_not_change_with_the_project() {
     let settings = MemorySettings::default();
     let rendered = render_system(&all(), &options(&settings));
     assert!(
-        rendered.text.starts_with("---\n\n# Instructions from memory files (`GEMINI.md`)\n"),
+        rendered
+            .text
+            .starts_with("---\n\n# Instructions from memory files (`GEMINI.md`, `AGENTS.md`, `CLAUDE.md`)\n"),
         "{}",
         rendered.text
     );

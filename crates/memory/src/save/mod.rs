@@ -1,6 +1,8 @@
 //! Saves facts: adds one to a memory file, under a lock and atomically, unless it is there already.
 
 mod fact;
+mod facts;
+mod known;
 mod proposal;
 mod propose;
 mod section;
@@ -14,13 +16,16 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::Timestamp;
 use longhaul_workspace::{Lock, LockTimeout, WorkspaceError, write_private_atomically};
 
-use crate::duplicates::{Likeness, Remembered, compare};
+use crate::duplicates::Remembered;
 use crate::error::MemoryError;
+use crate::load::private_files;
 use crate::places::Places;
 use crate::read::LARGEST;
 use crate::settings::MemorySettings;
 
 pub use fact::Fact;
+pub use facts::{FactEdit, RememberedFact, edit_fact, find_facts, pick_facts, remove_fact};
+pub use known::KnownMemory;
 pub use proposal::Proposal;
 pub use propose::{ProposedScope, propose_scope};
 pub use tool::{SAVE_TOOL, SaveCall, parse_save_call, save_failure, save_schema};
@@ -70,7 +75,7 @@ pub enum FactChange {
         line: usize,
         /// A fact that says much the same.
         similar: Option<Remembered>,
-        /// A fact that seems to say the opposite; it is still there.
+        /// A fact that seems to contradict it; it is still there.
         contradicts: Option<Remembered>,
     },
     /// Nothing: the fact is there already.
@@ -85,13 +90,12 @@ pub enum FactChange {
 impl FactChange {
     /// The remark about what the file says already that has to do with the fact, in a sentence.
     pub fn remark(&self) -> Option<String> {
-        let told = |known: &Remembered, how: &str| format!("Line {} {how}: {:?}.", known.line, known.text);
         match self {
             Self::Edited => None,
-            Self::AlreadyThere { known } => Some(told(known, "says so already")),
+            Self::AlreadyThere { known } => Some(known.remark("says so already")),
             Self::Added { similar, contradicts, .. } => {
-                let opposite = contradicts.as_ref().map(|known| told(known, "seems to say the opposite"));
-                opposite.or_else(|| similar.as_ref().map(|known| told(known, "says much the same")))
+                let opposite = contradicts.as_ref().map(|known| known.remark("seems to contradict it"));
+                opposite.or_else(|| similar.as_ref().map(|known| known.remark("says much the same")))
             }
         }
     }
@@ -107,7 +111,7 @@ impl fmt::Display for SavedFact {
                     f,
                     "Nothing to save: line {} of {} says {:?} already.",
                     known.line,
-                    self.path.display(),
+                    known.file.as_ref().unwrap_or(&self.path).display(),
                     known.text
                 )
             }
@@ -140,18 +144,19 @@ pub fn save_target(
         FactScope::Global => Ok(places.home.as_ref().ok_or_else(no_place)?.join(settings.names.first())),
         FactScope::Project => {
             let folder = places.private.as_ref().ok_or_else(no_place)?;
-            // Where there is such a file, the others beside it are not loaded.
-            let memory = folder.join("MEMORY.md");
-            Ok(if memory.is_file() { memory } else { folder.join(settings.names.first()) })
+            // Of several files one is added to: another one would hide it from programs that read only the index.
+            let first = private_files(places, settings).into_iter().next();
+            Ok(first.unwrap_or_else(|| folder.join(settings.names.first())))
         }
         FactScope::Folder(folder) => {
-            let mut files = settings.names.iter().map(|name| folder.join(name));
-            let first = folder.join(settings.names.first());
-            let file = files.find(|file| file.symlink_metadata().is_ok()).unwrap_or(first);
-            // Whoever made the link may have meant it for anything.
-            match file.is_symlink() {
-                true => Err(MemoryError::Link { path: file }),
-                false => Ok(file),
+            let files = settings.names.iter().map(|name| folder.join(name));
+            let there: Vec<PathBuf> = files.filter(|file| file.symlink_metadata().is_ok()).collect();
+            let own = there.iter().find(|file| !file.is_symlink()).cloned();
+            match (own, there.into_iter().next()) {
+                (Some(own), _) => Ok(own),
+                // Whoever made the link may have meant it for anything.
+                (None, Some(link)) => Err(MemoryError::Link { path: link }),
+                (None, None) => Ok(folder.join(settings.names.first())),
             }
         }
     }
@@ -166,13 +171,14 @@ pub fn save_in_folder(
     path: &Path,
     lock_beside: &Path,
     fact: &Fact,
+    known: KnownMemory,
     now: Timestamp,
     timeout: LockTimeout,
 ) -> Result<SavedFact, MemoryError> {
     let _lock = lock(lock_beside, timeout)?;
     let before = read_memory(path)?;
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
-    let saved = Proposal::new(path, &before, fact, now).write();
+    let saved = Proposal::new(path, &before, fact, known, now).write();
     if made.is_ok() && saved.is_err() {
         // Nobody misses an empty file.
         let _ = fs::remove_file(path);
@@ -180,20 +186,20 @@ pub fn save_in_folder(
     saved
 }
 
-/// Adds a fact to a file, which need not exist, with the day on which that happened.
+/// Adds a fact to a file, which need not exist, with the day on which that happened, unless it is `known`.
 ///
 /// # Errors
 /// [`MemoryError`]; the file is then as it was.
 pub fn save_fact(
     path: &Path,
     fact: &Fact,
+    known: KnownMemory,
     now: Timestamp,
     timeout: LockTimeout,
 ) -> Result<SavedFact, MemoryError> {
     let _lock = lock(path, timeout)?;
     let before = read_memory(path)?;
-    let proposal = Proposal::new(path, &before, fact, now);
-    proposal.write()
+    Proposal::new(path, &before, fact, known, now).write()
 }
 
 fn lock(path: &Path, timeout: LockTimeout) -> Result<Lock, MemoryError> {
@@ -224,9 +230,4 @@ fn read_memory(path: &Path) -> Result<String, MemoryError> {
 
 fn write_memory(path: &Path, text: &str) -> Result<(), MemoryError> {
     write_private_atomically(path, text.as_bytes()).map_err(|cause| failed(path, cause))
-}
-
-/// The likeness of a file's text to a fact.
-fn look_for(fact: &Fact, text: &str) -> Likeness {
-    compare(fact.as_str(), text)
 }

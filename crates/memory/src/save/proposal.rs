@@ -7,8 +7,8 @@ use longhaul_redact::has_secret;
 use longhaul_workspace::{LockTimeout, unified_diff};
 
 use super::section::with_item;
-use super::{Fact, FactChange, SavedFact, lock, look_for, read_memory, write_memory};
-use crate::duplicates::Likeness;
+use super::{Fact, FactChange, KnownMemory, SavedFact, lock, read_memory, write_memory};
+use crate::duplicates::{Likeness, compare};
 use crate::error::MemoryError;
 
 /// A change to a memory file that is not yet made. What was shown is what will be written.
@@ -20,6 +20,7 @@ pub struct Proposal {
     after: String,
     change: FactChange,
     now: Timestamp,
+    known: KnownMemory,
 }
 
 impl Proposal {
@@ -27,25 +28,35 @@ impl Proposal {
     ///
     /// # Errors
     /// [`MemoryError`], if the file cannot be added to.
-    pub fn load(path: &Path, fact: &Fact, now: Timestamp) -> Result<Self, MemoryError> {
-        Ok(Self::new(path, &read_memory(path)?, fact, now))
+    pub fn load(path: &Path, fact: &Fact, known: KnownMemory, now: Timestamp) -> Result<Self, MemoryError> {
+        Ok(Self::new(path, &read_memory(path)?, fact, known, now))
     }
 
-    pub(super) fn new(path: &Path, before: &str, fact: &Fact, now: Timestamp) -> Self {
+    pub(super) fn new(path: &Path, before: &str, fact: &Fact, known: KnownMemory, now: Timestamp) -> Self {
         let (path, fact, before) = (path.to_path_buf(), fact.clone(), before.to_owned());
-        let (similar, contradicts) = match look_for(&fact, &before) {
-            Likeness::Same(known) => {
-                let change = FactChange::AlreadyThere { known };
-                return Self { path, fact, after: before.clone(), before, change, now };
-            }
-            Likeness::Similar(known) => (Some(known), None),
-            Likeness::Opposite(known) => (None, Some(known)),
-            Likeness::None => (None, None),
+        let likeness = compare(fact.as_str(), &before);
+        let same = match &likeness {
+            Likeness::Same(line) => Some(line.clone()),
+            _ => known.same(&fact),
         };
+        if let Some(same) = same {
+            let change = FactChange::AlreadyThere { known: same };
+            return Self { path, fact, after: before.clone(), before, change, now, known };
+        }
+        let (similar, contradicts) = match likeness {
+            Likeness::Opposite(line) => (None, Some(line)),
+            Likeness::Similar(line) => (Some(line), known.contradicted_by(&fact)),
+            _ => (None, known.contradicted_by(&fact)),
+        };
+        let (after, line) = with_item(&before, &Self::item(&fact, now));
+        let change = FactChange::Added { line, similar, contradicts };
+        Self { path, fact, before, after, change, now, known }
+    }
+
+    /// A fact as an item of a list, with the day on which it was saved.
+    pub(super) fn item(fact: &Fact, now: Timestamp) -> String {
         let day = now.to_string();
-        let item = format!("- {fact} <!-- saved {} -->", day.get(..10).unwrap_or(&day));
-        let (after, line) = with_item(&before, &item);
-        Self { path, fact, before, after, change: FactChange::Added { line, similar, contradicts }, now }
+        format!("- {fact} <!-- saved {} -->", day.get(..10).unwrap_or(&day))
     }
 
     /// The file.
@@ -107,7 +118,7 @@ impl Proposal {
         }
         match self.change {
             FactChange::Edited => Err(MemoryError::ChangedMeanwhile { path: self.path }),
-            _ => Self::new(&self.path, &current, &self.fact, self.now).write(),
+            _ => Self::new(&self.path, &current, &self.fact, self.known, self.now).write(),
         }
     }
 

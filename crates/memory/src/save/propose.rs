@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use longhaul_workspace::canonical_workspace;
 
 use super::FactScope;
-use crate::places::Places;
+use crate::places::{Places, is_same_place};
 
 /// The scope that a fact seems to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +149,8 @@ const FOLDER_WORDS: [&str; 12] = [
 
 /// Proposes where a fact holds: habits of the user's everywhere, what is said of this project there and for the user
 /// alone, what is said of a folder of the workspace in that folder's file. The folder need only be named; whether it is
-/// there, and whether it may be written to, is looked up.
+/// there, and whether it may be written to, is looked up. What is said of nothing in particular is taken for this project
+/// only: elsewhere it may be wrong.
 ///
 /// ```
 /// use longhaul_memory::{Places, FactScope, propose_scope};
@@ -178,9 +179,20 @@ pub fn propose_scope(text: &str, places: &Places) -> ProposedScope {
         (false, true, _) => (FactScope::Global, false),
         // What somebody does in a folder need not concern others there.
         (_, false, [_, ..]) => (FactScope::Project, false),
-        (false, false, []) => (FactScope::Global, is_personal),
+        (false, false, []) if is_personal => (FactScope::Global, true),
+        (false, false, []) => (unstated_scope(places), false),
     };
     ProposedScope { scope, is_clear }
+}
+
+/// The scope of a fact whose words leave it open: this project, if there is one.
+fn unstated_scope(places: &Places) -> FactScope {
+    let is_user_home =
+        |folder: &Path| places.user_home.as_deref().is_some_and(|home| is_same_place(home, folder));
+    match places.workspace() {
+        Some(workspace) if !is_user_home(&workspace.path) => FactScope::Project,
+        _ => FactScope::Global,
+    }
 }
 
 /// The spoken words, in lower case and with single spaces; without quotations, in which anything may stand.
@@ -365,8 +377,8 @@ mod tests {
 
     #[test]
     fn where_words_leave_it_open_that_is_said() {
-        check("Tests run with pnpm", "global?");
-        check("The port is 8080", "global?");
+        check("Tests run with pnpm", "project?");
+        check("The port is 8080", "project?");
         check("In this project, as in all my projects, use tabs", "project?");
         check("Use tabs, and not only in this project", "global?");
         check("Unlike this project, others use spaces", "global?");
@@ -377,14 +389,14 @@ mod tests {
 
     #[test]
     fn words_only_look_like_cues() {
-        check("This projector is broken", "global?");
-        check("Likewise, API likes JSON", "global?");
-        check("The label reads \"I prefer tabs\"", "global?");
-        check("The banner says `this project` twice", "global?");
+        check("This projector is broken", "project?");
+        check("Likewise, API likes JSON", "project?");
+        check("The label reads \"I prefer tabs\"", "project?");
+        check("The banner says `this project` twice", "project?");
         check("An unclosed \" quote: I prefer tabs", "global");
-        check("Run tests before docs", "global?");
-        check("wifi prefers 5 GHz", "global?");
-        check("", "global?");
+        check("Run tests before docs", "project?");
+        check("wifi prefers 5 GHz", "project?");
+        check("", "project?");
     }
 
     #[test]
@@ -404,8 +416,18 @@ mod tests {
             "In / use tabs",
             "In README.md/ use tabs",
         ] {
-            check(text, "global?");
+            check(text, "project?");
         }
+    }
+
+    #[test]
+    fn without_a_project_what_is_open_holds_everywhere() {
+        let scope = |places: &Places| propose_scope("The port is 8080", places).scope;
+        assert_eq!(scope(&Places::default()), FactScope::Global);
+        let home = tempfile::tempdir().unwrap();
+        let folders = vec![WorkFolder { path: home.path().to_path_buf(), is_trusted: true }];
+        let places = Places { user_home: Some(home.path().to_path_buf()), folders, ..Places::default() };
+        assert_eq!(scope(&places), FactScope::Global);
     }
 
     #[test]
@@ -414,7 +436,7 @@ mod tests {
         fs::create_dir(folder.path().join("docs")).unwrap();
         let workspace = WorkFolder { path: folder.path().to_path_buf(), is_trusted: false };
         let places = Places { folders: vec![workspace], ..Places::default() };
-        assert_eq!(propose_scope("In docs/ use tabs", &places).scope, FactScope::Global);
+        assert_eq!(propose_scope("In docs/ use tabs", &places).scope, FactScope::Project);
         assert_eq!(propose_scope("In this project use tabs", &places).scope, FactScope::Project);
     }
 }

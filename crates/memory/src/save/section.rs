@@ -21,6 +21,20 @@ pub(super) fn with_item(text: &str, item: &str) -> (String, usize) {
     (format!("{}{end}", whole.trim_end()), line)
 }
 
+/// The same text without the section if nothing is left in it.
+pub(super) fn without_empty_section(text: &str) -> String {
+    let Some(FileSection { start, stop }) = find_section(text) else { return text.to_owned() };
+    if !text[start..stop].trim().is_empty() {
+        return text.to_owned();
+    }
+    let (head, rest) = (text[..start - HEADER.len()].trim_end(), &text[stop..]);
+    match (head, rest.trim_start()) {
+        ("", rest) => rest.to_owned(),
+        (head, "") => format!("{head}{}", line_end(text)),
+        (head, _) => format!("{head}{}{rest}", line_end(text)),
+    }
+}
+
 /// The place of a section: from behind its heading to before the line end ahead of the next one.
 struct FileSection {
     start: usize,

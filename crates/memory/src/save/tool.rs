@@ -27,7 +27,7 @@ pub fn save_schema() -> Value {
                 "type": "string",
                 "enum": FactScope::NAMED.each_ref().map(FactScope::name),
                 "description": "Where it holds: \"global\" in every project, \"project\" only in this one and for this user alone. Left out, \
-                                the words of the fact decide, and the answer tells how.",
+                                the words of the fact decide, or it holds in this project; the answer tells how.",
             },
         },
         "required": ["fact"],

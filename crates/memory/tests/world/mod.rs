@@ -56,7 +56,7 @@ impl World {
     }
 
     pub(crate) fn named(mut self, names: &[&str]) -> Self {
-        self.settings.names = ContextNames::with(names.iter().copied()).0;
+        self.settings.names = ContextNames::of(names.iter().copied()).0;
         self
     }
 

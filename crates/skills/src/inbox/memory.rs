@@ -20,6 +20,9 @@ use crate::{PatchTargets, PlannedWrite, SkillError};
 /// The note that is read at the start of each session, and says where the others are.
 const INDEX: &str = "MEMORY.md";
 
+/// The file that older programs keep in its place.
+const OLDER_INDEX: &str = "GEMINI.md";
+
 /// The file that proposals of ours are kept in.
 const OWN: &str = "extraction.patch";
 
@@ -199,7 +202,13 @@ impl Inbox {
             .iter()
             .filter(|entry| entry["act"] == "dismissed")
             .filter_map(|entry| entry["text"].as_str());
-        let known: Vec<&str> = dismissed.chain(held.as_deref()).chain([waiting.as_str()]).collect();
+        // Private memory may be in two files, which are one to their reader.
+        let beside = [INDEX, OLDER_INDEX].map(|name| memory.with_file_name(name));
+        let beside = beside.iter().filter(|file| kind == MemoryKind::Private && *file != memory);
+        let beside = beside.map(|file| text(file)).collect::<Result<Vec<_>, _>>()?;
+        let beside = beside.iter().flatten().map(String::as_str);
+        let known: Vec<&str> =
+            dismissed.chain(held.as_deref()).chain(beside).chain([waiting.as_str()]).collect();
         let new: Vec<&ProposedFact> =
             facts.iter().filter(|fact| !known.iter().any(|text| fact.is_told_by(text))).collect();
         if !new.is_empty() {
@@ -294,7 +303,7 @@ fn with_pointers(
     let PatchTargets::NotesIn(_) = targets else { return Ok(plan) };
     let made: Vec<PathBuf> = plan
         .iter()
-        .filter(|write| write.before.is_none() && name_of(&write.path) != INDEX)
+        .filter(|write| write.before.is_none() && ![INDEX, OLDER_INDEX].contains(&&*name_of(&write.path)))
         .map(|write| write.path.clone())
         .collect();
     for note in made {
@@ -409,6 +418,14 @@ mod tests {
         desk.propose("Never run the migrations before the backup");
         desk.accept();
         assert!(desk.held().starts_with(&expected) && desk.held().contains("migrations before the backup"));
+    }
+
+    #[test]
+    fn what_the_older_file_of_private_memory_says_is_known() {
+        let desk = Fixture::new();
+        fs::create_dir_all(desk.memory.parent().unwrap()).unwrap();
+        fs::write(desk.memory.with_file_name("GEMINI.md"), format!("- {PNPM}\n")).unwrap();
+        assert_eq!((desk.propose(PNPM), desk.propose(TABS)), (0, 1));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use longhaul_agent::{Agent, AgentDeps, AgentError, Event, Spending, TurnEnd};
+use longhaul_agent::{Agent, AgentDeps, AgentError, Approver, Event, Spending, TurnEnd, UserQuestion};
 use longhaul_compaction::{Input, compact_offline, prepare};
 use longhaul_conversation::{Message, MessageId, ModelError, Origin, Part, Role};
 use longhaul_display::text::sentence;
@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::approval_prompt::ApprovalPrompt;
 use self::command_queue::CommandQueue;
+use crate::memory::{MemoryReply, MemoryRequest};
 use crate::notice::Notice;
 use crate::protocol::{DriverCommand, DriverMessage, PastMessage, Topic, TurnChoice};
 use crate::services::{OpenedSession, Services, Spender};
@@ -158,7 +159,7 @@ impl<S: Services> Driver<S> {
             DriverCommand::AddRule(text) => self.add_rule(&text),
             DriverCommand::RemoveRule(id) => self.remove_rule(&id),
             DriverCommand::ReloadMemory => self.reload_memory(),
-            DriverCommand::AddMemory(fact) => self.add_memory(&fact),
+            DriverCommand::ChangeMemory(request) => self.change_memory(request).await,
             DriverCommand::ShowSkill(name) => self.show_skill(&name),
             DriverCommand::EnableSkill(name) => self.switch_skill(&name, true),
             DriverCommand::DisableSkill(name) => self.switch_skill(&name, false),
@@ -369,10 +370,36 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    fn add_memory(&mut self, fact: &str) -> Result<(), Notice> {
-        let message = self.services.add_memory(fact)?;
-        self.notify(Notice::good(message));
-        if self.agent.memory().is_some() { self.reload_memory() } else { Ok(()) }
+    /// Changes memory, and asks the user where it is not clear what is meant.
+    async fn change_memory(&mut self, mut request: MemoryRequest) -> Result<(), Notice> {
+        loop {
+            match self.services.change_memory(&request)? {
+                MemoryReply::Done(message) => {
+                    self.notify(Notice::good(message));
+                    return if self.agent.memory().is_some() { self.reload_memory() } else { Ok(()) };
+                }
+                MemoryReply::Edit { file, then } => {
+                    self.send(DriverMessage::Edit {
+                        files: vec![file],
+                        then: DriverCommand::ChangeMemory(then),
+                    });
+                    return Ok(());
+                }
+                MemoryReply::Choose { question, options } => {
+                    let labels = options.iter().map(|(label, _)| label.clone()).collect();
+                    let question = UserQuestion { text: question, options: labels };
+                    let cancel = CancellationToken::new();
+                    let asked = Approver::answer(&self.prompt, &question);
+                    let answer = self.commands.until_done(asked, &cancel, &self.prompt).await;
+                    let chosen = options.into_iter().find(|(label, _)| Some(label) == answer.as_ref());
+                    let (_, meant) = chosen.ok_or_else(|| {
+                        Notice::info("Memory is unchanged.")
+                            .with_hint("Choose one of the answers to change it.")
+                    })?;
+                    request = meant;
+                }
+            }
+        }
     }
 
     fn list_sessions(&mut self) -> Result<(), Notice> {

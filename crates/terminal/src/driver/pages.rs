@@ -302,6 +302,23 @@ pub(super) fn memory_files(agent: &Agent) -> Page {
     for file in files {
         page.fact(file.tier.name(), format!("{} · {} tokens", file.path.display(), grouped(file.tokens().0)));
     }
+    if let Some(memory) = agent.memory() {
+        let facts = memory.facts();
+        let numbered: Vec<_> = facts.iter().filter_map(|fact| Some((fact.number?, fact))).collect();
+        if !numbered.is_empty() {
+            page.heading("Facts");
+        }
+        for (number, fact) in numbered {
+            page.fact(number.to_string(), format!("{} · {}", fact.text, fact.tier));
+        }
+    }
+    let skipped: Vec<_> = agent.memory().into_iter().flat_map(|memory| &memory.memory().skipped).collect();
+    if !skipped.is_empty() {
+        page.heading(plural(skipped.len(), "file skipped", "files skipped"));
+    }
+    for skipped in skipped {
+        page.item(format!("{}: {}", skipped.path.display(), skipped.reason));
+    }
     page
 }
 

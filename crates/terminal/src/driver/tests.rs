@@ -17,6 +17,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Driver, WorkingFolder};
 use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
+use crate::memory::{MemoryReply, MemoryRequest};
 use crate::notice::{Level, Notice};
 use crate::page::Page;
 use crate::protocol::{DriverCommand, DriverMessage, SessionChoice, Topic, UserReply};
@@ -152,8 +153,20 @@ impl Services for TestServices {
         Ok(format!("written to {}", to.unwrap_or("a file")))
     }
 
-    fn add_memory(&mut self, fact: &str) -> Result<String, Notice> {
-        Ok(format!("remembered {fact}"))
+    fn change_memory(&mut self, request: &MemoryRequest) -> Result<MemoryReply, Notice> {
+        Ok(match request {
+            MemoryRequest::Add(fact) if fact.contains('?') => MemoryReply::Choose {
+                question: "Where does it apply?".to_string(),
+                options: ["here", "everywhere"]
+                    .map(|place| (place.to_string(), MemoryRequest::Add(format!("{place}: x"))))
+                    .to_vec(),
+            },
+            MemoryRequest::Edit(which) => {
+                let (which, file) = (which.clone(), std::path::PathBuf::from("fact.md"));
+                MemoryReply::Edit { file: file.clone(), then: MemoryRequest::TakeEdited { which, file } }
+            }
+            other => MemoryReply::Done(format!("{other:?}")),
+        })
     }
 
     fn trust(&self) -> Page {
@@ -452,6 +465,37 @@ fn pins_turns_and_sessions_are_looked_after() {
             notices(&heard),
             [(Level::Error, "Could not run the command: the run_shell_command tool is not available.")]
         );
+    });
+}
+
+#[test]
+fn a_fact_whose_place_is_open_is_asked_about() {
+    command(32_000, [], async |commander, _| {
+        let add = || DriverCommand::ChangeMemory(MemoryRequest::Add("x?".to_string()));
+        let say = |answer: Option<&'static str>| {
+            move |message: &DriverMessage| match message {
+                DriverMessage::QuestionAsked(id, question) => {
+                    assert_eq!(question.options, ["here", "everywhere"]);
+                    Some(DriverCommand::Answer(*id, UserReply::Answer(answer.map(str::to_string))))
+                }
+                _ => None,
+            }
+        };
+        let heard = commander.order(add(), say(Some("everywhere"))).await;
+        assert_eq!(notices(&heard), [(Level::Good, "Add(\"everywhere: x\")")]);
+        for answer in [None, Some("nowhere")] {
+            let heard = commander.order(add(), say(answer)).await;
+            assert_eq!(notices(&heard), [(Level::Info, "Memory is unchanged.")]);
+        }
+        let heard =
+            commander.quietly(DriverCommand::ChangeMemory(MemoryRequest::Edit("1".to_string()))).await;
+        let edits = heard.iter().filter_map(|message| match message {
+            DriverMessage::Edit { files, then } => Some((files.len(), then.clone())),
+            _ => None,
+        });
+        let (which, file) = ("1".to_string(), "fact.md".into());
+        let then = DriverCommand::ChangeMemory(MemoryRequest::TakeEdited { which, file });
+        assert_eq!(edits.collect::<Vec<_>>(), [(1, then)]);
     });
 }
 

@@ -95,7 +95,8 @@ mod tests {
         check("/compact", &["/compress"]);
         check("/compress u", &["/compress undo"]);
         check("/compress undo", &[]);
-        check("/memory re", &["/memory reload"]);
+        check("/memory re", &["/memory reload", "/memory remove"]);
+        check("/memory rel", &["/memory reload"]);
         check(
             "/memory inbox ",
             &["show", "accept", "edit", "dismiss", "undo"]

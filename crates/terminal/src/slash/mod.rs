@@ -45,9 +45,11 @@ const fn sub(words: &'static str, needs: &'static str, does: &'static str) -> Su
 /// The subcommands of `/memory`.
 const MEMORY: &[Subcommand] = &[
     sub("show", "", "Show what the memory files say"),
-    sub("list", "", "List the memory files in use"),
+    sub("list", "", "List the memory files and the facts in them"),
     sub("reload", "", "Reload the memory files (alias: refresh)"),
     sub("add", "TEXT", "Remember a fact"),
+    sub("edit", "FACT", "Edit a fact, by number or words; append `--text TEXT` to skip the editor"),
+    sub("remove", "FACT", "Forget a fact, by number or words"),
     sub("inbox", "", "Review proposed changes to memory"),
     sub("inbox show", "KIND", "Show the change proposed for private or global memory"),
     sub("inbox accept", "KIND", "Apply a change"),
@@ -94,7 +96,11 @@ pub(crate) const ALL: &[SlashCommand] = &[
     },
     SlashCommand {
         subs: MEMORY,
-        ..slash("memory", "[show | list | reload | add TEXT | inbox]", "Show or change memory")
+        ..slash(
+            "memory",
+            "[show | list | reload | add TEXT | edit FACT | remove FACT | inbox]",
+            "Show or change memory",
+        )
     },
     SlashCommand {
         subs: SKILLS,

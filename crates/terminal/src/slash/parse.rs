@@ -4,6 +4,7 @@ use longhaul_policy::ApprovalMode;
 
 use super::{SkillCommand, SlashCommand, find, names, nearest};
 use crate::inbox::{AcceptScope, InboxKind, ReviewDecision};
+use crate::memory::MemoryRequest;
 use crate::protocol::{DriverCommand, Topic};
 
 /// The action of a slash command.
@@ -65,7 +66,14 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         ("memory", "" | "show", "") => DriverCommand::Show(Topic::Memory),
         ("memory", "list", "") => DriverCommand::Show(Topic::MemoryFiles),
         ("memory", "reload" | "refresh", "") => DriverCommand::ReloadMemory,
-        ("memory", "add", text) if !text.is_empty() => DriverCommand::AddMemory(text.to_string()),
+        ("memory", word @ ("add" | "remove" | "edit"), text) if !text.is_empty() => {
+            let text = text.to_string();
+            DriverCommand::ChangeMemory(match word {
+                "add" => MemoryRequest::Add(text),
+                "remove" => MemoryRequest::Remove(text),
+                _ => MemoryRequest::Edit(text),
+            })
+        }
         ("skills", "" | "list", "") => DriverCommand::Show(Topic::Skills),
         ("skills", "list", "all") => DriverCommand::Show(Topic::AllSkills),
         ("skills", "show", name) if !name.is_empty() => DriverCommand::ShowSkill(name.to_string()),
@@ -179,6 +187,12 @@ mod tests {
         check("/rules add Never push.", DriverCommand::AddRule("Never push.".into()));
         check("/memory", DriverCommand::Show(Topic::Memory));
         check("/memory refresh", DriverCommand::ReloadMemory);
+        let change = |request: fn(String) -> MemoryRequest, text: &str| {
+            DriverCommand::ChangeMemory(request(text.to_string()))
+        };
+        check("/memory add  Use tabs", change(MemoryRequest::Add, "Use tabs"));
+        check("/memory remove 3", change(MemoryRequest::Remove, "3"));
+        check("/memory edit tabs --text Use spaces", change(MemoryRequest::Edit, "tabs --text Use spaces"));
         check("/mode yolo", DriverCommand::SetMode(ApprovalMode::Yolo));
         check("/policy", DriverCommand::Show(Topic::Policy));
         check("/policy list", DriverCommand::Show(Topic::Policy));

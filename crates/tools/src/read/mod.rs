@@ -95,6 +95,13 @@ impl ReadFile {
         Self { roots: self.roots.with_outputs(outputs), ..self }
     }
 
+    /// Also allows the Markdown files of this folder as soon as it exists, and nothing below it: the notes that memory
+    /// points to.
+    #[must_use]
+    pub fn with_notes(self, notes: fn() -> Option<PathBuf>) -> Self {
+        Self { roots: self.roots.with_notes(notes), ..self }
+    }
+
     fn answer(&self, args: &Value) -> ToolAnswer {
         let (path, range) = match ReadFileArguments::parse(args) {
             Ok(asked) => asked,

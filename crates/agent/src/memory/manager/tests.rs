@@ -23,7 +23,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (names, _) = ContextNames::with(["AGENTS.md"]);
+        let (names, _) = ContextNames::of(["AGENTS.md", "GEMINI.md"]);
         let settings = MemorySettings { names, ..MemorySettings::default() };
         let world = Self { folder, settings };
         for file in [

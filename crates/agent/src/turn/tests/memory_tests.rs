@@ -31,7 +31,7 @@ fn trial(answers: impl IntoIterator<Item = Approval>) -> (Trial, Asked) {
     }
     let places = places(&trial);
     let memory = SessionMemory::load(places, MemorySettings::default(), Timestamp::from_millis(0));
-    trial.agent.session.memory = Some(memory);
+    trial.agent.session.memory = Some(Box::new(memory));
     let roots = Roots::new(&trial.folder.path().join("work"), &[]).expect("folders");
     trial.tools.push(Box::new(ReadFile::new(roots, Ignoring::default())));
     let asked = Asked::default();

@@ -2,6 +2,7 @@
 
 mod home;
 mod keys;
+mod memory;
 mod report;
 mod settings;
 mod store;
@@ -125,6 +126,7 @@ fn examine(screen: &Screen) -> Diagnosis {
     let needs_trust = loaded.needs_trust;
     if let (Some(home), Some(cwd)) = (&home, cwd) {
         look("trust", &mut |diagnosis| trust::examine(diagnosis, home, cwd, &environment, needs_trust));
+        look("memory", &mut |diagnosis| memory::examine(diagnosis, home, cwd, &environment));
         look("project", &mut |diagnosis| store::project(diagnosis, home, cwd));
     }
     look("terminal", &mut |diagnosis| terminal::examine(diagnosis, screen));

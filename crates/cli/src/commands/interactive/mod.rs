@@ -1,6 +1,7 @@
 //! `longhaul` on a terminal: the interactive agent.
 
 mod export;
+mod memory;
 mod services;
 mod skills;
 mod waiting;

@@ -3,27 +3,24 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use anyhow::anyhow;
 use longhaul_agent::{Agent, AgentDeps, SessionMemory};
 use longhaul_app::agent::{AgentResources, Attendance, HelperModels};
 use longhaul_app::clock::now;
-use longhaul_app::failure::hinted;
-use longhaul_app::memory;
 use longhaul_app::models::{ChosenModel, Models, explained};
 use longhaul_app::project::Project;
 use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::{Settings, load_here};
 use longhaul_app::{environment, trust};
 use longhaul_conversation::Usage;
-use longhaul_memory::{Fact, FactScope, MemorySettings, Places, propose_scope};
+use longhaul_memory::{MemorySettings, Places};
 use longhaul_terminal::{
-    InboxItem, InboxKind, Notice, OpenedSession, Page, ReviewDecision, Services, SessionChoice, SkillChoice,
-    Spender,
+    InboxItem, InboxKind, MemoryReply, MemoryRequest, Notice, OpenedSession, Page, ReviewDecision, Services,
+    SessionChoice, SkillChoice, Spender,
 };
 use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Trust};
 
-use super::{error_notice, export, skills, waiting};
+use super::{error_notice, export, memory, skills, waiting};
 use crate::options::TalkOptions;
 use crate::output::{ago, plural};
 
@@ -31,6 +28,8 @@ use crate::output::{ago, plural};
 pub(super) struct TerminalServices<'s> {
     deps: AgentResources<'s>,
     memory: (Places, MemorySettings),
+    /// The folder of facts that are being edited, as soon as one is; it goes with the session.
+    edits: Option<tempfile::TempDir>,
     /// The session that is open.
     session: String,
 }
@@ -57,7 +56,7 @@ impl<'s> TerminalServices<'s> {
             None => sessions::begin()?,
         };
         let places = (memory.places().clone(), memory.settings().clone());
-        let mut services = Self { deps, memory: places, session: String::new() };
+        let mut services = Self { deps, memory: places, edits: None, session: String::new() };
         let mut opened = services.agent(opened, memory);
         notices.append(&mut opened.notices);
         Ok((services, OpenedSession { notices, ..opened }))
@@ -100,28 +99,6 @@ impl<'s> TerminalServices<'s> {
         let switched = if on { library.switch_on(name, None)? } else { library.switch_off(name, None)? };
         self.try_reload_skills(agent)?;
         Ok(switched.in_words())
-    }
-
-    fn try_add_memory(&self, fact: &str) -> anyhow::Result<String> {
-        let (places, settings) = &self.memory;
-        let (stated, text) = split_scope(fact, places)?;
-        let fact = Fact::parse(text)?;
-        let scope = match stated {
-            Some(scope) => scope,
-            None => {
-                let proposed = propose_scope(fact.as_str(), places);
-                // Nothing is saved where nobody may look for it.
-                Some(proposed.scope).filter(|_| proposed.is_clear).ok_or_else(|| {
-                    let hint =
-                        "use /memory add --scope global TEXT, --scope project TEXT or --folder FOLDER TEXT";
-                    hinted(anyhow!("the scope of this fact is unclear; nothing was saved"), hint)
-                })?
-            }
-        };
-        let private = Project::find()?.map(|project| project.home.memory());
-        let places = Places { private: private.or_else(|| places.private.clone()), ..places.clone() };
-        let saved = memory::save(&fact, scope, &places, settings)?;
-        Ok(format!("{saved} ({})", saved.path.display()))
     }
 
     fn try_sessions(&self) -> anyhow::Result<Vec<SessionChoice>> {
@@ -215,8 +192,9 @@ impl Services for TerminalServices<'_> {
         export::write(agent, to).map_err(|error| error_notice(&error))
     }
 
-    fn add_memory(&mut self, fact: &str) -> Result<String, Notice> {
-        self.try_add_memory(fact).map_err(|error| error_notice(&error))
+    fn change_memory(&mut self, request: &MemoryRequest) -> Result<MemoryReply, Notice> {
+        let (places, settings) = &self.memory;
+        memory::change(request, places, settings, &mut self.edits).map_err(|error| error_notice(&error))
     }
 
     fn skills(&self) -> Vec<SkillChoice> {
@@ -283,26 +261,5 @@ impl Warnings {
 
     fn into_notices(self) -> Vec<Notice> {
         self.0.into_inner()
-    }
-}
-
-/// Splits a fact from the scope that may stand before it.
-fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<FactScope>, &'t str)> {
-    let text = text.trim_start();
-    let argument = |name: &str| {
-        let rest =
-            text.strip_prefix(name)?.strip_prefix(|letter: char| letter == '=' || letter.is_whitespace())?;
-        Some(rest.trim_start().split_once(char::is_whitespace).unwrap_or((rest.trim(), "")))
-    };
-    if let Some((scope, rest)) = argument("--scope") {
-        return match scope {
-            "global" => Ok((Some(FactScope::Global), rest)),
-            "project" => Ok((Some(FactScope::Project), rest)),
-            other => Err(hinted(anyhow!("unknown scope {other:?}"), "use --scope global or --scope project")),
-        };
-    }
-    match argument("--folder") {
-        Some((folder, rest)) => Ok((Some(memory::folder(Path::new(folder), places)?), rest)),
-        None => Ok((None, text)),
     }
 }

@@ -12,8 +12,9 @@ use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{Fact, FactChange, FactScope, MemoryError, Remembered, SavedFact};
 use serde_json::{Value, json};
 
+use super::facts::remembered_json;
 use super::placing::Placed;
-use crate::output::{Color, Screen, path_json, print_json, visible};
+use crate::output::{Color, Screen, path_json, print_json, visible, visible_text};
 
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {
@@ -61,15 +62,26 @@ pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> an
     if options.json {
         return print_json(&json(&saved, &placed));
     }
-    let mut text = visible(&saved.to_string()) + "\n";
-    if let FactChange::Added { line, .. } = saved.change {
+    let mut text = match saved.change {
+        FactChange::Added { .. } => {
+            let remark = saved.change.remark().map(|remark| remark + "\n").unwrap_or_default();
+            visible(&format!("Okay, I've remembered that: \"{}\"", saved.fact))
+                + "\n"
+                + &visible_text(&remark)
+        }
+        _ => visible(&saved.to_string()) + "\n",
+    };
+    if let FactChange::Added { line, ref contradicts, .. } = saved.change {
+        if contradicts.is_some() {
+            text.push_str("Both are kept; use `longhaul memory edit` or `remove` to change one.\n");
+        }
         text.push_str(&format!("{}:{line}\n", visible(&saved.path.display().to_string())));
         text.extend(placed.remark().map(|remark| remark + "\n"));
     }
     crate::output::print(&text)
 }
 
-fn told(error: MemoryError) -> anyhow::Error {
+pub(super) fn told(error: MemoryError) -> anyhow::Error {
     match error {
         MemoryError::BlankFact => hinted(anyhow!("nothing to remember"), "pass a sentence"),
         MemoryError::Secret { .. } => hinted(error, "say where the secret is stored instead"),
@@ -79,10 +91,7 @@ fn told(error: MemoryError) -> anyhow::Error {
 }
 
 fn json(saved: &SavedFact, placed: &Placed) -> Value {
-    let remembered = |known: &Option<Remembered>| match known {
-        Some(Remembered { line, text }) => json!({"line": line, "text": text}),
-        None => Value::Null,
-    };
+    let remembered = |known: &Option<Remembered>| remembered_json(known.as_ref(), &saved.path);
     let (status, line, similar, contradicts) = match &saved.change {
         FactChange::Added { line, similar, contradicts } => {
             ("added", Some(*line), remembered(similar), remembered(contradicts))

@@ -5,8 +5,9 @@ use longhaul_app::settings::Settings;
 use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{Memory, load_memory};
 
+use super::facts::{facts_json, facts_text};
 use super::report::{memory_json, notices_text, skipped_text};
-use crate::output::{Color, Page, Screen, pad, pad_left, print_json, thousands, visible};
+use crate::output::{Color, Page, Screen, pad, pad_left, plural, print_json, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
@@ -19,7 +20,9 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
     let context = WorkspaceContext::find(settings, &[])?;
     let memory = load_memory(&context.places, &context.settings);
     if options.json {
-        return print_json(&memory_json(&memory, &context));
+        let mut json = memory_json(&memory, &context);
+        json["facts"] = facts_json(&context);
+        return print_json(&json);
     }
     let mut page = Page::new(Screen::of_stdout(color));
     text(&mut page, &memory, &context);
@@ -27,12 +30,11 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
 }
 
 fn text(page: &mut Page, memory: &Memory, context: &WorkspaceContext) {
-    let names: Vec<&str> = context.settings.names.iter().map(|name| name.as_str()).collect();
-    let names = visible(&names.join(", "));
+    let names = visible(&context.settings.names.to_string());
     if memory.files.is_empty() {
-        page.line(&format!("No {names} files in use."));
+        page.line(&format!("No memory files in use ({names})."));
     } else {
-        page.line(&format!("There are {} {names} file(s) in use:", memory.files.len()));
+        page.line(&format!("{} in use:", plural(memory.files.len(), "memory file", "memory files")));
         page.gap();
     }
     for file in &memory.files {
@@ -47,6 +49,7 @@ fn text(page: &mut Page, memory: &Memory, context: &WorkspaceContext) {
             pad_left(&thousands(total), 7)
         )));
     }
+    facts_text(page, context);
     skipped_text(page, &memory.skipped);
     notices_text(page, &memory.notices, context);
 }

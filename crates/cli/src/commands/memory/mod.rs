@@ -1,11 +1,14 @@
 //! `longhaul memory`: the memory files of the current folder.
 
 mod add;
+mod edit;
+mod facts;
 mod imports;
 mod inbox;
 mod list;
 mod placing;
 mod reload;
+mod remove;
 mod report;
 mod show;
 mod why;
@@ -32,6 +35,10 @@ enum MemoryCommand {
     List(list::ListOptions),
     /// Remember a fact.
     Add(add::AddOptions),
+    /// Change the wording of a fact.
+    Edit(edit::EditOptions),
+    /// Forget a fact.
+    Remove(remove::RemoveOptions),
     /// Reload memory and show its size.
     #[command(alias = "refresh")]
     Reload(reload::ReloadOptions),
@@ -55,6 +62,8 @@ pub(crate) fn run(
         Some(MemoryCommand::Show(options)) => show::run(options, &settings, color),
         Some(MemoryCommand::List(options)) => list::run(options, &settings, color),
         Some(MemoryCommand::Add(options)) => add::run(options, &settings, color),
+        Some(MemoryCommand::Edit(options)) => edit::run(options, &settings),
+        Some(MemoryCommand::Remove(options)) => remove::run(options, &settings),
         Some(MemoryCommand::Reload(options)) => reload::run(options, &settings, color),
         Some(MemoryCommand::Imports(options)) => imports::run(options, &settings),
         Some(MemoryCommand::Why(options)) => why::run(options, &settings, color),

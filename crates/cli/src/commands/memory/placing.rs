@@ -63,8 +63,7 @@ impl Placed {
             DecidedBy::User => None,
             DecidedBy::Words => Some(format!("It applies {place}, judging by its wording.")),
             DecidedBy::Nobody => Some(format!(
-                "It applies {place} by default, as its wording leaves the scope open; use --scope or --folder to \
-                 choose."
+                "It applies {place}, as its wording leaves the scope open; use --scope or --folder to choose."
             )),
         }
     }
@@ -89,7 +88,7 @@ fn ask(proposed: &FactScope, places: &Places) -> anyhow::Result<FactScope> {
     }
     let usual = scopes.iter().position(|scope| scope == proposed).unwrap_or_default();
     let lines: Vec<String> = scopes.iter().map(|scope| visible(&in_words(scope))).collect();
-    let chosen = choose("Where does it apply?", &lines, usual)?;
+    let chosen = choose("Where does it apply?", &lines, Some(usual))?;
     let chosen =
         chosen.ok_or_else(|| hinted(anyhow!("nothing was saved"), "answer with one of the numbers"))?;
     Ok(scopes.swap_remove(chosen))

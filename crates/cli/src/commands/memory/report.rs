@@ -28,8 +28,8 @@ pub(super) fn imports_json(imports: &[Import]) -> Value {
                 "included",
                 json!({"path": path_json(path), "tokens": tokens.0, "imports": imports_json(imports)}),
             ),
-            ImportOutcome::AlreadyProcessed { path } => {
-                ("already_processed", json!({"path": path_json(path)}))
+            ImportOutcome::AlreadyProcessed { path, imports } => {
+                ("already_processed", json!({"path": path_json(path), "imports": imports_json(imports)}))
             }
             ImportOutcome::TooDeep => ("too_deep", json!({})),
             ImportOutcome::Failed { reason } => ("failed", json!({"reason": reason})),
@@ -87,17 +87,15 @@ pub(super) fn trusted_json(trust: &Trust) -> Option<bool> {
     }
 }
 
-/// Skipped files as text. Blank ones are left out.
+/// Skipped files as text.
 pub(super) fn skipped_text(page: &mut Page, skipped: &[SkippedFile]) {
-    let told: Vec<&SkippedFile> =
-        skipped.iter().filter(|skipped| skipped.reason != SkipReason::Blank).collect();
-    if told.is_empty() {
+    if skipped.is_empty() {
         return;
     }
     page.gap();
-    let count = plural(told.len(), "file skipped:", "files skipped:");
+    let count = plural(skipped.len(), "file skipped:", "files skipped:");
     page.line(&page.screen.strong(&count));
-    for skipped in told {
+    for skipped in skipped {
         let line = format!("  {}: {}", skipped.path.display(), skipped.reason);
         page.line(&visible(&line));
     }

@@ -1,11 +1,13 @@
 //! `longhaul memory why PATH`: explains which memory files apply to a path, and why others do not.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use longhaul_app::settings::Settings;
 use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{MemoryExplanation, When, explain};
+use longhaul_tools::{IgnoreFiles, Roots};
+use longhaul_workspace::HiddenBy;
 use serde_json::{Value, json};
 
 use super::report::{
@@ -23,15 +25,39 @@ pub(crate) struct WhyOptions {
 }
 
 pub(super) fn run(options: &WhyOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let context = WorkspaceContext::find(settings, &[])?;
+    let mut context = WorkspaceContext::find(settings, &[])?;
     let path = std::path::absolute(&options.path)?;
-    let explanation = explain(&path, &context.places, &context.settings);
+    let mut explanation = explain(&path, &context.places, &context.settings);
+    if let Some(reason) = hidden_from_readers(&path, &context) {
+        explanation.hidden_from_readers();
+        let path = path.strip_prefix(&context.cwd).unwrap_or(&path);
+        context.notes.push(format!(
+            "{} is hidden from tools that read {reason}: memory of its folder is loaded only when a file is written there",
+            path.display()
+        ));
+    }
     if options.json {
         return print_json(&json(&explanation, &path, &context));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     text(&mut page, &explanation, &path, &context);
     crate::output::print(&page.into_text())
+}
+
+/// The rule that hides a path from tools that read, as the end of a sentence.
+fn hidden_from_readers(path: &Path, context: &WorkspaceContext) -> Option<String> {
+    let others: Vec<PathBuf> =
+        context.places.folders.iter().skip(1).map(|folder| folder.path.clone()).collect();
+    let roots = Roots::new(&context.cwd, &others).ok()?;
+    let place = roots.resolve(path.to_str()?).ok()?;
+    let reason = IgnoreFiles::load(&roots, &context.hidden).is_ignored(&place, place.is_dir())?;
+    Some(match reason.by {
+        HiddenBy::Line { file, pattern } => {
+            let file = file.strip_prefix(roots.first()).unwrap_or(&file);
+            format!("by {pattern:?} in {}", file.display())
+        }
+        HiddenBy::GitFolder => "as it is Git's".to_owned(),
+    })
 }
 
 /// The tokens that are loaded. A file's figure includes its imports.
@@ -61,6 +87,7 @@ fn text(
         let when = match applied.when {
             When::AtStart => "at start",
             When::JustInTime => "when touched",
+            When::Written => "when written",
         };
         let front = format!(
             "{}  {}  {}  ",
@@ -101,6 +128,7 @@ fn json(explanation: &MemoryExplanation, path: &std::path::Path, context: &Works
             "when": match applied.when {
                 When::AtStart => "start",
                 When::JustInTime => "touch",
+                When::Written => "write",
             },
             "through": applied.through.iter().map(|file| path_json(file)).collect::<Vec<_>>(),
             "tokens": applied.tokens.0,

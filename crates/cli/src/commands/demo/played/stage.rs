@@ -13,7 +13,9 @@ use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
 use longhaul_engine::{ByModel, Folder, Spend, Summariser, SummariserKind, SummaryError, SummaryTask};
 use longhaul_policy::SavedFiles;
 use longhaul_sessions::{Log, NewSession, SessionKind};
-use longhaul_terminal::{Notice, OpenedSession, Pace, Page, Services, SessionChoice, Spender};
+use longhaul_terminal::{
+    MemoryReply, MemoryRequest, Notice, OpenedSession, Pace, Page, Services, SessionChoice, Spender,
+};
 use longhaul_tools::{
     BoxFuture, GrepSearch, Jobs, ListDirectory, Preview, ReadFile, Replace, Roots, RunShellCommand,
     ShellSettings, Tool, ToolAnswer, ToolInvocation,
@@ -216,7 +218,7 @@ impl Services for Stage {
         Err(only_shown())
     }
 
-    fn add_memory(&mut self, _: &str) -> Result<String, Notice> {
+    fn change_memory(&mut self, _: &MemoryRequest) -> Result<MemoryReply, Notice> {
         Err(only_shown())
     }
 
