@@ -207,7 +207,7 @@ fn learned() -> Sandbox {
     sandbox
 }
 
-const NAME: &str = "release-version-bump-docker-compose";
+const NAME: &str = "bump-compose-up-test";
 
 #[test]
 fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {

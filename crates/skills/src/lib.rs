@@ -45,8 +45,10 @@ mod known;
 mod learned;
 mod manifest;
 mod mining;
+mod naming;
 mod neutralise;
 mod patch;
+mod portable;
 mod read;
 mod state;
 
@@ -72,7 +74,7 @@ pub use install::{
 pub use known::{render_candidates, render_known_skills};
 pub use learned::{LearnedScript, LearnedSkill};
 pub use manifest::{Manifest, ManifestError, SkillName, parse_manifest, render_manifest};
-pub use mining::{MinedPattern, PatternEvidence, Remedy, SkillCandidate, mine};
+pub use mining::{MinedPattern, PatternEvidence, ProcedureOccasion, Remedy, SkillCandidate, mine};
 pub use patch::{PatchTargets, PlannedWrite};
 pub use state::{ExtractionRun, ExtractionState};
 
