@@ -53,7 +53,7 @@ mod read;
 mod state;
 
 pub use activate::{Activation, load_activation};
-pub use catalog::{ACTIVATE_TOOL, render_catalog};
+pub use catalog::{ACTIVATE_TOOL, SEARCH_TOOL, needs_search, render_catalog, render_matches, search_skills};
 pub use digest::{DeedEnding, DeedPurpose, DigestStep, SessionDeed, SessionDigest};
 pub use discover::{
     BUILTIN, Location, OverriddenSkill, RefusedSkill, Skill, SkillFolder, SkillPlaces, SkillSettings,
