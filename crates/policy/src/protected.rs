@@ -223,6 +223,7 @@ fn expand(piece: &str) -> Cow<'_, str> {
         ".gemini",
         ".git",
         ".agents",
+        ".claude",
         ".mcp.json",
         ".gitignore",
         ".geminiignore",

@@ -105,9 +105,16 @@ impl ProtectedFiles {
         let mut found = Self { roots, ..Self::default() };
         // A link from a protected place makes whatever it leads to a protected file.
         for root in found.roots.clone() {
-            for name in
-                [".gemini", ".agents", ".git", ".mcp.json", "GEMINI.md", ".geminiignore", ".gitignore"]
-            {
+            for name in [
+                ".gemini",
+                ".agents",
+                ".claude",
+                ".git",
+                ".mcp.json",
+                "GEMINI.md",
+                ".geminiignore",
+                ".gitignore",
+            ] {
                 found.follow(&root.join(name), DEEPEST, &mut MOST_ENTRIES.clone());
             }
         }
@@ -183,7 +190,9 @@ impl ProtectedFiles {
             match *name {
                 ".git" => return Some(ProtectedKind::Git),
                 ".gemini" => return Some(kind_in_folder(rest, self)),
-                ".agents" if matches!(rest, [] | ["skills", ..]) => return Some(ProtectedKind::Skill),
+                ".agents" | ".claude" if matches!(rest, [] | ["skills", ..]) => {
+                    return Some(ProtectedKind::Skill);
+                }
                 _ => {}
             }
         }
@@ -301,6 +310,10 @@ mod tests {
             (".gemini/agents/a.md", Agent),
             (".gemini/skills/a/run.sh", Skill),
             (".agents/skills/a/SKILL.md", Skill),
+            (".claude/skills/a/SKILL.md", Skill),
+            (".Claude/Skills", Skill),
+            (".claude", Skill),
+            ("/elsewhere/.claude/skills/a/SKILL.md", Skill),
             (".gemini/commands/a.toml", Command),
             (".gemini/extensions/x/gemini-extension.json", Extension),
             (".gemini/system.md", SystemPrompt),
@@ -355,6 +368,7 @@ mod tests {
             ".gitattributes",
             "notes/GEMINI.md.txt",
             ".agents/notes.md",
+            ".claude/notes.md",
             "agents/a.md",
             "tools/lint.sh.bak",
             // The workspace is itself below a folder of that name.

@@ -4,6 +4,8 @@ mod inbox;
 mod scope;
 mod switch;
 
+use std::path::PathBuf;
+
 use longhaul_skills::{BUILTIN, SkillError, SkillFolder, SkillPlaces, SkillTier, Skills, load_skills};
 use longhaul_workspace::{Home, WorkspaceFolder};
 
@@ -53,13 +55,13 @@ impl SkillLibrary {
 pub fn places(home: &Home, context: &WorkspaceContext) -> SkillPlaces {
     let workspace = WorkspaceFolder::of(&context.cwd);
     let extensions = context.extensions.iter().map(|folder| (SkillTier::Extension, folder.join("skills")));
-    let user = [
-        Some((SkillTier::User, home.skills())),
-        home.shared_skills().map(|path| (SkillTier::UserShared, path)),
-    ];
+    let of = |own: PathBuf, tier: SkillTier, shared: Vec<PathBuf>, shared_tier: SkillTier| {
+        std::iter::once((tier, own)).chain(shared.into_iter().map(move |path| (shared_tier, path)))
+    };
+    let user = of(home.skills(), SkillTier::User, home.shared_skills(), SkillTier::UserShared);
     let own =
-        [(SkillTier::Workspace, workspace.skills()), (SkillTier::WorkspaceShared, workspace.shared_skills())];
-    let folders = extensions.chain(user.into_iter().flatten()).chain(own);
+        of(workspace.skills(), SkillTier::Workspace, workspace.shared_skills(), SkillTier::WorkspaceShared);
+    let folders = extensions.chain(user).chain(own);
     SkillPlaces {
         builtin: BUILTIN.to_vec(),
         folders: folders.map(|(tier, path)| SkillFolder { tier, path }).collect(),
