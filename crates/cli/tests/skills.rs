@@ -139,13 +139,24 @@ fn a_skill_is_installed_linked_and_removed() {
 
 #[test]
 fn what_must_not_be_installed_is_refused() {
-    let sandbox =
-        sandbox().with("x.zip", "").with("bad/SKILL.md", "no").with("good/SKILL.md", &skill("good"));
+    let sandbox = sandbox()
+        .with("x.zip", "")
+        .with("y.tar.gz", "")
+        .with("bad/SKILL.md", "no")
+        .with("good/SKILL.md", &skill("good"));
+    sandbox.check_refused(&["skills", "install", "x.zip", "--yes"], 1, &["not a zip archive"]);
     sandbox.check_refused(
-        &["skills", "install", "x.zip", "--yes"],
+        &["skills", "install", "y.tar.gz", "--yes"],
         1,
-        &["archives cannot be installed", "unpack it first"],
+        &["only .skill and .zip", "unpack it"],
     );
+    for source in ["http://127.0.0.1/x", "ext::sh -c id", "git://127.0.0.1/x"] {
+        sandbox.check_refused(
+            &["skills", "install", source, "--yes"],
+            1,
+            &["only https, ssh and file", "hint: "],
+        );
+    }
     sandbox.check_refused(
         &["skills", "install", "bad", "--yes"],
         1,
