@@ -54,7 +54,7 @@ fn a_procedure_is_found_once_however_its_pieces_were_run() {
         "c",
         &["> c", "~ z.go", "$ run test", "$ run lint", "$ go test ./z", "$ run test", "$ git commit -m x"],
     );
-    let found = mine(&[whole.clone(), repaired, turned.clone()]);
+    let found = mine(&[whole, repaired, turned]);
     let titles: Vec<String> = found.iter().map(|found| found.finding.title()).collect();
     assert_eq!(titles, ["run fmt → run lint → run test"]);
     assert_eq!(found[0].sessions(), 3);
