@@ -106,4 +106,4 @@ pub use subagents::{
     LoadedSubagents, SubagentDefinition, SubagentModel, SubagentName, SubagentPlaces, SubagentSource,
     SubagentTools, Subagents, load_subagents,
 };
-pub use tools::{ActivateSkill, ActiveSkills};
+pub use tools::{ActivateSkill, ActiveSkills, SearchSkills};

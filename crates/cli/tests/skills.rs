@@ -139,13 +139,24 @@ fn a_skill_is_installed_linked_and_removed() {
 
 #[test]
 fn what_must_not_be_installed_is_refused() {
-    let sandbox =
-        sandbox().with("x.zip", "").with("bad/SKILL.md", "no").with("good/SKILL.md", &skill("good"));
+    let sandbox = sandbox()
+        .with("x.zip", "")
+        .with("y.tar.gz", "")
+        .with("bad/SKILL.md", "no")
+        .with("good/SKILL.md", &skill("good"));
+    sandbox.check_refused(&["skills", "install", "x.zip", "--yes"], 1, &["not a zip archive"]);
     sandbox.check_refused(
-        &["skills", "install", "x.zip", "--yes"],
+        &["skills", "install", "y.tar.gz", "--yes"],
         1,
-        &["archives cannot be installed", "unpack it first"],
+        &["only .skill and .zip", "unpack it"],
     );
+    for source in ["http://127.0.0.1/x", "ext::sh -c id", "git://127.0.0.1/x"] {
+        sandbox.check_refused(
+            &["skills", "install", source, "--yes"],
+            1,
+            &["only https, ssh and file", "hint: "],
+        );
+    }
     sandbox.check_refused(
         &["skills", "install", "bad", "--yes"],
         1,
@@ -207,7 +218,7 @@ fn learned() -> Sandbox {
     sandbox
 }
 
-const NAME: &str = "release-version-bump-docker-compose";
+const NAME: &str = "bump-compose-up-test";
 
 #[test]
 fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {
@@ -251,7 +262,11 @@ fn a_repeated_workflow_becomes_one_draft_with_its_evidence() {
 fn a_draft_is_accepted_taken_back_edited_and_dismissed() {
     let sandbox = learned();
     sandbox.json(&["skills", "extract", "--all", "--json"]);
-    check_has(&sandbox.done(&["skills", "inbox", "accept", NAME]), &["is active: "]);
+    // What this project taught is for this project, unless somebody says otherwise.
+    check_has(&sandbox.done(&["skills", "inbox", "accept", NAME]), &["is active: ", ".gemini/skills"]);
+    assert!(listed(&sandbox).contains(&format!("{NAME} workspace")));
+    sandbox.done(&["skills", "inbox", "undo"]);
+    sandbox.done(&["skills", "inbox", "accept", NAME, "--scope", "user"]);
     assert!(listed(&sandbox).contains(&format!("{NAME} user")));
     assert_eq!(
         sandbox.done(&["skills", "inbox"]),
@@ -360,8 +375,16 @@ fn a_new_skill_is_compared_with_the_one_of_its_name() {
     let json = sandbox.json(&["skills", "inbox", "show", "tides", "--json"]);
     assert_eq!(json["files"].as_array().map(Vec::len), Some(2));
     assert!(json["diff"].as_str().is_some_and(|diff| diff.contains("-Open the table.")), "{json}");
-    sandbox.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["already exists at"]);
-    // Elsewhere there is room for it.
+    sandbox.check_refused(
+        &["skills", "inbox", "accept", "tides", "--scope", "user"],
+        1,
+        &["already exists at"],
+    );
+    // Elsewhere there is room for it, if the folder is trusted.
+    let settings = sandbox.read("home/settings.json");
+    let sandbox = sandbox.with("home/settings.json", "{}");
+    sandbox.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["is not trusted", "--scope user"]);
+    let sandbox = sandbox.with("home/settings.json", &settings);
     sandbox.done(&["skills", "inbox", "accept", "tides", "--scope", "project"]);
     check_has(&sandbox.read(".gemini/skills/tides/scripts/run.sh"), &["echo"]);
 }
@@ -569,5 +592,5 @@ fn a_killed_install_is_done_again() {
 #[cfg(unix)]
 #[test]
 fn a_killed_acceptance_is_done_again() {
-    check_killed("PROJECT/memory/skills/long", &["skills", "inbox", "accept", "long"]);
+    check_killed("PROJECT/memory/skills/long", &["skills", "inbox", "accept", "long", "--scope", "user"]);
 }

@@ -31,6 +31,7 @@ const TOOLS: &[&str] = &[
     "run_shell_command",
     "save_memory",
     "search_file_content",
+    "search_skills",
     "stop_job",
     "write_file",
     "write_todos",

@@ -160,7 +160,7 @@ proptest! {
     #[test]
     fn no_spelling_frees_a_protected_file(
         steps in proptest::collection::vec(prop_oneof![Just("."), Just("a/.."), Just("a/b/../.."), Just("")], 0..5),
-        file in prop_oneof![Just(".gemini/settings.json"), Just(".git/config"), Just("GEMINI.md"), Just(".agents/skills/x/SKILL.md")],
+        file in prop_oneof![Just(".gemini/settings.json"), Just(".git/config"), Just("GEMINI.md"), Just(".agents/skills/x/SKILL.md"), Just(".claude/skills/x/SKILL.md")],
         upper in any::<bool>(),
     ) {
         let file = if upper { file.to_uppercase() } else { file.to_string() };

@@ -10,6 +10,8 @@ use longhaul_redact::redact;
 pub struct SessionDigest {
     /// The session's id.
     pub id: String,
+    /// The folder that it was recorded in, where that is known.
+    pub directory: Option<String>,
     /// When something was last added to it.
     pub updated: Option<Timestamp>,
     /// The steps, in order.

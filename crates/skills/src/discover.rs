@@ -267,7 +267,10 @@ fn count(
     let is_enabled = !settings.disabled.iter().any(|disabled| name.is_meant_by(disabled));
     let key = name.key();
     let skill = Skill { name, description, tier, location, is_enabled };
-    if let Some(skill) = counting.insert(key, skill) {
+    let real = |skill: &Skill| skill.path().and_then(|path| path.canonicalize().ok());
+    let is_link_to = |other: &Skill| real(other).is_some() && real(other) == path.canonicalize().ok();
+    // Programs that share their skills by links show each of them twice.
+    if let Some(skill) = counting.insert(key, skill).filter(|other| !is_link_to(other)) {
         skills.overridden.push(OverriddenSkill { skill, by: tier });
     }
 }
@@ -448,6 +451,17 @@ mod tests {
         desk.places.is_trusted = false;
         let skills = desk.check(&SkillSettings::default(), &["a user", "review builtin"]);
         assert!(skills.untrusted.is_empty() && skills.overridden.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_skill_in_two_folders_by_a_link_overrides_nothing() {
+        let desk = Fixture::new().skill("workspace_shared/a", "a").skill("workspace/b", "b");
+        let link = desk.root.path().join("workspace/a");
+        std::os::unix::fs::symlink(desk.root.path().join("workspace_shared/a"), link).unwrap();
+        let skills =
+            desk.check(&SkillSettings::default(), &["a workspace_shared", "b workspace", "review builtin"]);
+        assert!(skills.overridden.is_empty());
     }
 
     #[cfg(unix)]

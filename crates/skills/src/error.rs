@@ -35,6 +35,22 @@ pub enum SkillError {
         /// The reason, in words.
         reason: String,
     },
+    /// The address of a source is not one that is fetched. The caller names another.
+    #[error("cannot fetch {address:?}: {reason}")]
+    Source {
+        /// The address as it was given.
+        address: String,
+        /// The reason, in words.
+        reason: String,
+    },
+    /// A repository could not be fetched. The caller checks the address, or tries again.
+    #[error("could not fetch {address}: {reason}")]
+    Fetch {
+        /// The address.
+        address: String,
+        /// The reason, in words.
+        reason: String,
+    },
     /// A skill of this name is there already. The caller removes it, or chooses another place.
     #[error("skill {name:?} already exists at {}", path.display())]
     Exists {

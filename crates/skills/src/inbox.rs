@@ -21,7 +21,9 @@ use longhaul_workspace::{
 use serde_json::{Value, json};
 
 use crate::discover::{SKILL_FILE, is_passed_over};
+use crate::draft::DRAFT_MARK;
 use crate::install::list_files;
+use crate::learned::procedure_code;
 use crate::mining::SkillCandidate;
 use crate::read::{SkillFile, read_skill, read_text};
 use crate::{Manifest, PlannedFile, PlannedWrite, SkillDraft, SkillError, SkillName};
@@ -179,7 +181,24 @@ impl Inbox {
         self.fuse.burn()?;
         let target = self.skills.join(&name);
         staged.rename_to(&target).map_err(SkillError::files("write", &target))?;
+        self.remove_superseded(&name, &draft.text)?;
         Ok(name)
+    }
+
+    /// Removes drafts that were made without a model and whose whole procedure this skill has: of one procedure, the better text
+    /// waits alone.
+    fn remove_superseded(&self, name: &str, text: &str) -> Result<(), SkillError> {
+        for waiting in self.list().into_iter().filter(|waiting| waiting.name != name) {
+            let Ok(manifest) = &waiting.manifest else { continue };
+            let steps = procedure_code(&manifest.body);
+            let is_covered = steps.iter().all(|step| text.contains(step.as_str()));
+            if manifest.body.contains(DRAFT_MARK) && is_covered && !steps.is_empty() {
+                self.fuse.burn()?;
+                acceptance::remove_folder(&waiting.folder)?;
+                self.forget_evidence(&waiting.name);
+            }
+        }
+        Ok(())
     }
 
     /// A folder beside those that wait, and none that a killed process left there.

@@ -12,16 +12,16 @@ use crate::read::{SkillFile, read_skill};
 use crate::{Manifest, Skill, SkillError, SkillName, SkillPlaces, SkillTier};
 
 /// A skill has no more files than this.
-const MOST_FILES: usize = 2_000;
+pub(crate) const MOST_FILES: usize = 2_000;
 
 /// And no more bytes.
-const MOST_BYTES: u64 = 50 * 1024 * 1024;
+pub(crate) const MOST_BYTES: u64 = 50 * 1024 * 1024;
 
 /// Files up to this size are searched for secrets.
 const SEARCHED_BYTES: u64 = 1024 * 1024;
 
-/// The extensions of archives.
-const ARCHIVES: [&str; 8] = [".skill", ".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z"];
+/// The extensions of archives that are not unpacked.
+const ARCHIVES: [&str; 6] = [".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z"];
 
 /// The plan of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,7 +215,7 @@ fn find_skills(source: &Path) -> Result<Vec<(PathBuf, Manifest)>, SkillError> {
             source.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
         }
         false if ARCHIVES.iter().any(|end| name.ends_with(end)) => {
-            return Err(nothing("archives cannot be installed; unpack it first"));
+            return Err(nothing("only .skill and .zip archives are unpacked; unpack it first"));
         }
         false => return Err(nothing("not a folder with a SKILL.md")),
     };
@@ -350,13 +350,13 @@ fn is_executable(_found: &fs::Metadata) -> bool {
 }
 
 #[cfg(unix)]
-fn make_private(file: &File, is_executable: bool) -> io::Result<()> {
+pub(crate) fn make_private(file: &File, is_executable: bool) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(if is_executable { 0o700 } else { 0o600 }))
 }
 
 #[cfg(not(unix))]
-fn make_private(_file: &File, _is_executable: bool) -> io::Result<()> {
+pub(crate) fn make_private(_file: &File, _is_executable: bool) -> io::Result<()> {
     Ok(())
 }
 

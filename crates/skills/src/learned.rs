@@ -13,7 +13,7 @@ pub(crate) const PARTS: [&str; 4] = ["When to Use", "Procedure", "Pitfalls and F
 const LONGEST_TEXT: usize = 20_000;
 
 /// One or two lines, in characters.
-const LONGEST_DESCRIPTION: usize = 320;
+pub(crate) const LONGEST_DESCRIPTION: usize = 320;
 
 /// The longest name, in characters.
 const LONGEST_NAME: usize = 64;
@@ -111,7 +111,7 @@ impl LearnedSkill {
         if let Some(script) = scripts.iter().find(|script| is_twice(script)) {
             return Err(format!("there are two scripts {}", script.name));
         }
-        let commands = code_in(&section(&manifest.body, PARTS[1]).unwrap_or_default());
+        let commands = procedure_code(&manifest.body);
         if commands.is_empty() {
             return Err("no step of its procedure names a command or a path as `code`".into());
         }
@@ -173,6 +173,11 @@ pub(crate) fn check_learned(text: &str) -> Result<(), String> {
             .into());
     }
     Ok(())
+}
+
+/// The code in the procedure of a skill, in order.
+pub(crate) fn procedure_code(body: &str) -> Vec<String> {
+    code_in(&section(body, PARTS[1]).unwrap_or_default())
 }
 
 /// The text below a heading.

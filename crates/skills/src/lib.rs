@@ -3,7 +3,8 @@
 //! - [`parse_manifest`] reads a SKILL.md, also one whose front matter is not quite YAML;
 //! - [`load_skills`] finds those of every [tier](SkillTier), decides which counts, and tells what is wrong with the others;
 //! - [`render_catalog`] is the list in the prompt, and [`load_activation`] what a model reads when it takes one up;
-//! - [`plan_install`] looks at a folder before anything is copied, and [`run_install`] copies it whole or not at all.
+//! - [`plan_install`] looks at a folder before anything is copied, and [`run_install`] copies it whole or not at all; a
+//!   [`SkillSource`] may also be a repository, and [`unpack_archive`] unpacks archives.
 //!
 //! Past sessions come in as [`SessionDigest`]s, chosen by [`plan_index`]: [`mine`] finds what happens again and again in them, and
 //! [`write_drafts`] makes skills of it that somebody is to look at. A model that learns gets the same sessions by [`render_index`],
@@ -45,13 +46,17 @@ mod known;
 mod learned;
 mod manifest;
 mod mining;
+mod naming;
 mod neutralise;
 mod patch;
+mod portable;
 mod read;
+mod source;
 mod state;
+mod unpack;
 
 pub use activate::{Activation, load_activation};
-pub use catalog::{ACTIVATE_TOOL, render_catalog};
+pub use catalog::{ACTIVATE_TOOL, SEARCH_TOOL, needs_search, render_catalog, render_matches, search_skills};
 pub use digest::{DeedEnding, DeedPurpose, DigestStep, SessionDeed, SessionDigest};
 pub use discover::{
     BUILTIN, Location, OverriddenSkill, RefusedSkill, Skill, SkillFolder, SkillPlaces, SkillSettings,
@@ -72,9 +77,11 @@ pub use install::{
 pub use known::{render_candidates, render_known_skills};
 pub use learned::{LearnedScript, LearnedSkill};
 pub use manifest::{Manifest, ManifestError, SkillName, parse_manifest, render_manifest};
-pub use mining::{MinedPattern, PatternEvidence, Remedy, SkillCandidate, mine};
+pub use mining::{MinedPattern, PatternEvidence, ProcedureOccasion, Remedy, SkillCandidate, mine};
 pub use patch::{PatchTargets, PlannedWrite};
+pub use source::{GitProtocol, GitUrl, SkillSource};
 pub use state::{ExtractionRun, ExtractionState};
+pub use unpack::{find_skill_root, is_skill_archive, unpack_archive};
 
 /// The program of the README, which must compile and run.
 #[cfg(doctest)]

@@ -136,9 +136,10 @@ impl Home {
         self.root.join("skills")
     }
 
-    /// The second folder of the user's skills, which other programs share: `~/.agents/skills`.
-    pub fn shared_skills(&self) -> Option<PathBuf> {
-        Some(self.user_home.as_ref()?.join(".agents").join("skills"))
+    /// The folders of the user's skills that other programs share: `~/.claude/skills` and `~/.agents/skills`. Skills of the
+    /// latter take precedence.
+    pub fn shared_skills(&self) -> Vec<PathBuf> {
+        self.user_home.as_deref().map(shared_skills_in).unwrap_or_default()
     }
 
     /// The user's agents.
@@ -175,6 +176,11 @@ impl Home {
     pub fn is_folder_of(&self, workspace: &WorkspaceFolder) -> bool {
         is_same_folder(&self.root, &workspace.root)
     }
+}
+
+/// The folders below another that several programs read skills from.
+fn shared_skills_in(folder: &Path) -> Vec<PathBuf> {
+    [".claude", ".agents"].map(|program| folder.join(program).join("skills")).to_vec()
 }
 
 /// A project's part of the home.
@@ -299,9 +305,9 @@ impl WorkspaceFolder {
         self.root.join("skills")
     }
 
-    /// The second folder of the workspace's skills, which other programs share.
-    pub fn shared_skills(&self) -> PathBuf {
-        self.workspace.join(".agents").join("skills")
+    /// The folders of the workspace's skills that other programs share. Skills of the last take precedence.
+    pub fn shared_skills(&self) -> Vec<PathBuf> {
+        shared_skills_in(&self.workspace)
     }
 
     /// The workspace's agents.
@@ -419,7 +425,8 @@ mod tests {
             (home.agents(), "/h/agents"),
             (home.commands(), "/h/commands"),
             (home.extensions(), "/h/extensions"),
-            (home.shared_skills().expect("a user"), "/u/.agents/skills"),
+            (home.shared_skills()[0].clone(), "/u/.claude/skills"),
+            (home.shared_skills()[1].clone(), "/u/.agents/skills"),
             (project.root().into(), "/h/tmp/app-1"),
             (project.history().into(), "/h/history/app-1"),
             (project.log(session), "/h/tmp/app-1/logs/session-s1.jsonl"),
@@ -439,7 +446,8 @@ mod tests {
             (workspace.commands(), "/w/.gemini/commands"),
             (workspace.extensions(), "/w/.gemini/extensions"),
             (workspace.system_prompt(), "/w/.gemini/system.md"),
-            (workspace.shared_skills(), "/w/.agents/skills"),
+            (workspace.shared_skills()[0].clone(), "/w/.claude/skills"),
+            (workspace.shared_skills()[1].clone(), "/w/.agents/skills"),
         ];
         for (place, expected) in places {
             assert_eq!(place, Path::new(expected));

@@ -191,7 +191,9 @@ impl ProtectedFiles {
                 ".git" => return Some(ProtectedKind::Git),
                 ".gemini" => return Some(kind_in_folder(rest, self)),
                 ".claude" if matches!(rest, ["rules", ..]) => return Some(ProtectedKind::Memory),
-                ".agents" if matches!(rest, [] | ["skills", ..]) => return Some(ProtectedKind::Skill),
+                ".agents" | ".claude" if matches!(rest, [] | ["skills", ..]) => {
+                    return Some(ProtectedKind::Skill);
+                }
                 _ => {}
             }
         }
@@ -309,6 +311,10 @@ mod tests {
             (".gemini/agents/a.md", Agent),
             (".gemini/skills/a/run.sh", Skill),
             (".agents/skills/a/SKILL.md", Skill),
+            (".claude/skills/a/SKILL.md", Skill),
+            (".Claude/Skills", Skill),
+            (".claude", Skill),
+            ("/elsewhere/.claude/skills/a/SKILL.md", Skill),
             (".gemini/commands/a.toml", Command),
             (".gemini/extensions/x/gemini-extension.json", Extension),
             (".gemini/system.md", SystemPrompt),
@@ -365,6 +371,7 @@ mod tests {
             ".gitattributes",
             "notes/GEMINI.md.txt",
             ".agents/notes.md",
+            ".claude/notes.md",
             "agents/a.md",
             "tools/lint.sh.bak",
             // The workspace is itself below a folder of that name.

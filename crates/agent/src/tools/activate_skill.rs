@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longhaul_conversation::ToolDeclaration;
-use longhaul_skills::{ACTIVATE_TOOL, Activation, Skill, load_activation};
+use longhaul_skills::{ACTIVATE_TOOL, Activation, Skill, load_activation, needs_search, search_skills};
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,8 +52,16 @@ impl ActivateSkill {
         let ActivateArguments { name } = parse_arguments(ACTIVATE_TOOL, args)?;
         let found = self.skills.iter().find(|skill| skill.name.is_meant_by(&name));
         let skill = found.ok_or_else(|| {
-            let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
-            format!("There is no skill {name:?}. There are: {}.", names.join(", "))
+            let names = |skills: Vec<&Skill>| {
+                skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>().join(", ")
+            };
+            match (needs_search(&self.skills), search_skills(&self.skills, &name)) {
+                (false, _) => {
+                    format!("There is no skill {name:?}. There are: {}.", names(self.skills.iter().collect()))
+                }
+                (true, found) if found.is_empty() => format!("There is no skill {name:?}."),
+                (true, found) => format!("There is no skill {name:?}. Similar ones: {}.", names(found)),
+            }
         })?;
         let activation = load_activation(skill).map_err(|error| {
             let cause =
@@ -66,7 +74,11 @@ impl ActivateSkill {
 
 impl Tool for ActivateSkill {
     fn declaration(&self) -> ToolDeclaration {
-        let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
+        let mut name = json!({"type": "string", "description": "The name of the skill."});
+        // Too many names for the prompt are too many for a schema, too.
+        if !needs_search(&self.skills) {
+            name["enum"] = self.skills.iter().map(|skill| skill.name.as_str()).collect();
+        }
         ToolDeclaration {
             name: ACTIVATE_TOOL.to_string(),
             description: "Gives you the instructions of a skill, and the list of its files. Call it before you begin a task that \
@@ -74,9 +86,7 @@ impl Tool for ActivateSkill {
                 .to_string(),
             parameters: json!({
                 "type": "object",
-                "properties": {
-                    "name": {"type": "string", "enum": names, "description": "The name of the skill."}
-                },
+                "properties": {"name": name},
                 "required": ["name"],
             }),
         }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory};
+use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory, SearchSkills};
 use longhaul_hooks::Variable;
-use longhaul_skills::{Skill, Skills};
+use longhaul_skills::{Skill, Skills, needs_search};
 use longhaul_tools::{
     Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace, Roots,
     RunShellCommand, ShellSettings, StopJob, Tool, WriteFile, WriteTodos,
@@ -56,6 +56,9 @@ pub(super) fn load(
     if !settings.has_memory_manager() {
         let (places, settings) = (context.places.clone(), context.settings.clone());
         tools.push(Box::new(SaveMemory::new(places, settings, private_memory, now)));
+    }
+    if needs_search(&offered) {
+        tools.push(Box::new(SearchSkills::new(offered.clone())));
     }
     if !offered.is_empty() {
         tools.push(Box::new(ActivateSkill::new(offered, active_skills.clone())));

@@ -19,8 +19,9 @@ pub(super) fn load_digest(
     cancel: &CancellationToken,
 ) -> anyhow::Result<SessionDigest> {
     let mut fold = Fold::new(directory);
-    read_messages(path, links, cancel, &mut |message| fold.observe(message))?;
-    Ok(SessionDigest { id: id.to_string(), updated: None, steps: fold.finish() })
+    let recorded = read_messages(path, links, cancel, &mut |message| fold.observe(message))?;
+    let directory = recorded.or_else(|| directory.map(|directory| directory.display().to_string()));
+    Ok(SessionDigest { id: id.to_string(), directory, updated: None, steps: fold.finish() })
 }
 
 /// A session, as far as it was read.

@@ -319,7 +319,7 @@ impl Extraction<'_> {
     fn reader(&self, cancel: &CancellationToken) -> ReadSession {
         let (links, cancel) = (self.links(), cancel.clone());
         Arc::new(move |path, hear| {
-            read_messages(path, links, &cancel, hear).map_err(|error| format!("{error:#}"))
+            read_messages(path, links, &cancel, hear).map(drop).map_err(|error| format!("{error:#}"))
         })
     }
 

@@ -20,23 +20,23 @@ pub(super) enum Links {
     Refused,
 }
 
-/// Reads a session.
+/// Reads a session; returns the folder that it was recorded in, where it says so.
 pub(super) fn read_messages(
     path: &Path,
     links: Links,
     cancel: &CancellationToken,
     hear: &mut dyn FnMut(&Message),
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<String>> {
     let file = open(path, links).context("could not open it")?;
     let mut seen = SeenParts::default();
-    read(Watched { file, cancel }, &mut |event| {
+    let info = read(Watched { file, cancel }, &mut |event| {
         if let Event::Change(change) = event
             && let Some(message) = seen.new_parts(&change)
         {
             hear(&message);
         }
     })?;
-    Ok(())
+    Ok(info.directory)
 }
 
 fn open(path: &Path, links: Links) -> io::Result<File> {
@@ -82,7 +82,7 @@ mod tests {
 
     fn count(path: &Path, links: Links, cancel: &CancellationToken) -> anyhow::Result<usize> {
         let mut messages = 0;
-        read_messages(path, links, cancel, &mut |_| messages += 1).map(|()| messages)
+        read_messages(path, links, cancel, &mut |_| messages += 1).map(|_| messages)
     }
 
     #[test]

@@ -118,11 +118,15 @@ impl SkillLibrary {
 
     /// The skills that changes may write to: the user's own, and those of a workspace that is trusted.
     fn targets(&self) -> PatchTargets {
-        let workspace = WorkspaceFolder::of(&self.context.cwd).skills();
-        let user = self.home.skills();
+        let place = WorkspaceFolder::of(&self.context.cwd);
+        let with_shared = |own: PathBuf, shared: Vec<PathBuf>| -> Vec<PathBuf> {
+            std::iter::once(own).chain(shared).collect()
+        };
+        let user = with_shared(self.home.skills(), self.home.shared_skills());
+        let workspace = with_shared(place.skills(), place.shared_skills());
         match self.context.trust.is_trusted() {
-            true => PatchTargets::Skills { roots: vec![user, workspace], untrusted: Vec::new() },
-            false => PatchTargets::Skills { roots: vec![user], untrusted: vec![workspace] },
+            true => PatchTargets::Skills { roots: [user, workspace].concat(), untrusted: Vec::new() },
+            false => PatchTargets::Skills { roots: user, untrusted: workspace },
         }
     }
 

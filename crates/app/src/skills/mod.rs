@@ -1,10 +1,15 @@
 //! The skills of the current folder, proposed ones, and enabling and disabling them.
 
+mod fetch;
 mod inbox;
 mod scope;
 mod switch;
 
-use longhaul_skills::{BUILTIN, SkillError, SkillFolder, SkillPlaces, SkillTier, Skills, load_skills};
+use std::path::PathBuf;
+
+use longhaul_skills::{
+    BUILTIN, SkillError, SkillFolder, SkillPlaces, SkillSource, SkillTier, Skills, load_skills,
+};
 use longhaul_workspace::{Home, WorkspaceFolder};
 
 use crate::environment;
@@ -12,8 +17,10 @@ use crate::failure::hinted;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::strays;
+use crate::withheld::variables_for_commands;
 use crate::workspace::WorkspaceContext;
 
+pub use fetch::{FetchedSkills, SkillOrigin};
 pub use inbox::{ProposalDetails, SkillProposal};
 pub use scope::SkillScope;
 pub use switch::Switched;
@@ -43,6 +50,12 @@ impl SkillLibrary {
         places(&self.home, &self.context)
     }
 
+    /// Fetches skills to install; `inside` names a folder of a repository or an archive.
+    pub fn fetch(&self, source: &SkillSource, inside: Option<&str>) -> anyhow::Result<FetchedSkills> {
+        let variables = variables_for_commands(&self.settings.variable_rules(Some(&self.home)));
+        fetch::fetch(source, inside, &variables).map_err(failure)
+    }
+
     /// The skills that are found here.
     pub fn skills(&self) -> Skills {
         load_skills(&self.places(), &self.settings.skills())
@@ -53,13 +66,13 @@ impl SkillLibrary {
 pub fn places(home: &Home, context: &WorkspaceContext) -> SkillPlaces {
     let workspace = WorkspaceFolder::of(&context.cwd);
     let extensions = context.extensions.iter().map(|folder| (SkillTier::Extension, folder.join("skills")));
-    let user = [
-        Some((SkillTier::User, home.skills())),
-        home.shared_skills().map(|path| (SkillTier::UserShared, path)),
-    ];
+    let of = |own: PathBuf, tier: SkillTier, shared: Vec<PathBuf>, shared_tier: SkillTier| {
+        std::iter::once((tier, own)).chain(shared.into_iter().map(move |path| (shared_tier, path)))
+    };
+    let user = of(home.skills(), SkillTier::User, home.shared_skills(), SkillTier::UserShared);
     let own =
-        [(SkillTier::Workspace, workspace.skills()), (SkillTier::WorkspaceShared, workspace.shared_skills())];
-    let folders = extensions.chain(user.into_iter().flatten()).chain(own);
+        of(workspace.skills(), SkillTier::Workspace, workspace.shared_skills(), SkillTier::WorkspaceShared);
+    let folders = extensions.chain(user).chain(own);
     SkillPlaces {
         builtin: BUILTIN.to_vec(),
         folders: folders.map(|(tier, path)| SkillFolder { tier, path }).collect(),
@@ -73,8 +86,12 @@ pub fn failure(error: SkillError) -> anyhow::Error {
         SkillError::NoSkill { .. } => {
             "start the SKILL.md with a line ---, then name: and description:, then another line ---"
         }
-        SkillError::NothingThere { .. } => "pass a folder with a SKILL.md",
-        SkillError::Refused { .. } => "remove it from the folder, then try again",
+        SkillError::NothingThere { .. } => {
+            "pass a folder, an archive (.skill, .zip) or a git address with a SKILL.md; --path names a folder of it"
+        }
+        SkillError::Refused { .. } => "remove it from the folder or the archive, then try again",
+        SkillError::Source { .. } => "pass a path, or an address such as https://example.org/team/skills.git",
+        SkillError::Fetch { .. } => "check the address, and that `git clone` can fetch it without a prompt",
         SkillError::Exists { .. } => {
             "run `longhaul skills uninstall NAME` to remove it, or choose another --scope"
         }

@@ -40,6 +40,19 @@ impl SkillLibrary {
         }
     }
 
+    /// The scope of a proposed skill unless the user says otherwise: an inbox holds what sessions of one project taught, and that
+    /// is for this project.
+    pub fn propose_scope(&self, name: &str) -> anyhow::Result<SkillScope> {
+        if self.context.trust.is_trusted() {
+            return Ok(SkillScope::Workspace);
+        }
+        let folder = self.context.cwd.display();
+        Err(hinted(
+            anyhow!("{name} was learned in this project, and {folder} is not trusted"),
+            "run `longhaul trust add` to accept it for the project, or pass --scope user to accept it for every project",
+        ))
+    }
+
     /// The settings file of this scope.
     pub(super) fn settings_file(&self, scope: SkillScope) -> anyhow::Result<PathBuf> {
         match scope {

@@ -164,8 +164,8 @@ pub(super) fn env_variables(
 /// Content of a folder that is used after a change as well, with a notice: memory, skills and commands.
 pub(crate) fn texts_of(folder: &Path, memory: &MemorySettings) -> Contents {
     let place = WorkspaceFolder::of(folder);
-    let skills = [place.skills(), place.shared_skills()];
-    let skills = skills.iter().flat_map(|skills| files(skills, &[], 6)).collect();
+    let skills = std::iter::once(place.skills()).chain(place.shared_skills());
+    let skills = skills.flat_map(|skills| files(&skills, &[], 6)).collect();
     let memory = memory_files(folder, memory).into_iter().map(|path| {
         let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
         (name, fingerprint_file(&path))

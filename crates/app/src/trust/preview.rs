@@ -64,7 +64,10 @@ impl TrustPreview {
         preview.add("commands", names_in(&place.commands(), "toml"));
         preview.add(
             "skills",
-            [place.skills(), place.shared_skills()].iter().flat_map(|skills| folders_in(skills)).collect(),
+            std::iter::once(place.skills())
+                .chain(place.shared_skills())
+                .flat_map(|skills| folders_in(&skills))
+                .collect(),
         );
         preview.add("agents", names_in(&place.agents(), "md"));
         preview.add("policies", names_in(&place.policies(), "toml"));
@@ -80,7 +83,8 @@ impl TrustPreview {
         preview.endpoints.retain(|(name, address)| !address.is_empty() || !variables.contains(name));
         preview.add(VARIABLES, variables);
         let memory = upward.into_iter().chain(below).chain(memory_links_out(folder, &everywhere));
-        for path in [place.root().to_path_buf(), folder.join(".agents")].into_iter().chain(memory) {
+        let own = [place.root().to_path_buf(), folder.join(".agents"), folder.join(".claude").join("skills")];
+        for path in own.into_iter().chain(memory) {
             preview.find_links(folder, &path, 4);
         }
         preview.warn(&settings);

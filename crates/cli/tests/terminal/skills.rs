@@ -92,7 +92,7 @@ fn a_waiting_skill_is_settled_by_keys() {
     wait_with(&sandbox, "release");
     terminal.enter("/skills inbox").wait_for("▸ release  new skill, 2026-01-02").send("\r");
     terminal.wait_for("Open the table.").wait_for("procedure: a → b").wait_for("session s1, m2, m3");
-    terminal.wait_for("a to accept for you").send("a");
+    terminal.wait_for("a for all of yours").send("a");
     terminal.wait_for("release is active").wait_for("The inbox is empty");
     terminal.send("u").wait_for("release is pending again").wait_for("▸ release");
     assert!(!sandbox.path("home/skills/release").exists());
@@ -130,7 +130,7 @@ fn what_cannot_be_accepted_goes_on_waiting() {
     wait_with(&sandbox, "tides");
     terminal
         .enter("/skills inbox")
-        .wait_for("p for the project")
+        .wait_for("p to accept")
         .send("p")
         .wait_for("is not trusted")
         .wait_for("▸ tides");
@@ -146,7 +146,8 @@ fn a_waiting_skill_is_edited_first() {
     let mut terminal = begin(&sandbox);
     wait_with(&sandbox, "release");
     terminal.enter("/skills inbox").wait_for("e to edit first").send("e").wait_for("release is active");
-    let text = std::fs::read_to_string(sandbox.path("home/skills/release/SKILL.md")).expect("it is there");
+    let text =
+        std::fs::read_to_string(sandbox.path("work/.gemini/skills/release/SKILL.md")).expect("it is there");
     assert!(text.contains("Unfold the table."), "{text}");
 }
 

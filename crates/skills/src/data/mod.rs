@@ -18,6 +18,14 @@ pub(crate) struct MiningWords {
     pub(crate) correction_fillers: Vec<&'static str>,
     /// Words that do not say what a request is about.
     pub(crate) request_fillers: Vec<&'static str>,
+    /// Programs that run a task or a script, which says what is done.
+    pub(crate) launchers: Vec<&'static str>,
+    /// Words between a launcher and the task.
+    pub(crate) connectors: Vec<&'static str>,
+    /// Verbs that need the next word to say what is done.
+    pub(crate) groups: Vec<&'static str>,
+    /// Options with a value behind them.
+    pub(crate) valued_options: Vec<&'static str>,
 }
 
 pub(crate) static MINING_WORDS: LazyLock<MiningWords> = LazyLock::new(|| {
@@ -35,6 +43,10 @@ pub(crate) static MINING_WORDS: LazyLock<MiningWords> = LazyLock::new(|| {
         corrections: of("correction"),
         correction_fillers: of("correction-filler"),
         request_fillers: of("request-filler"),
+        launchers: of("launcher"),
+        connectors: of("connector"),
+        groups: of("group"),
+        valued_options: of("valued-option"),
     }
 });
 
@@ -54,6 +66,10 @@ mod tests {
             &words.corrections,
             &words.correction_fillers,
             &words.request_fillers,
+            &words.launchers,
+            &words.connectors,
+            &words.groups,
+            &words.valued_options,
         ];
         let read: usize = lists.iter().map(|list| list.len()).sum();
         assert_eq!(read + words.correction_starts.len(), lines);

@@ -289,7 +289,7 @@ pub(super) fn copy_skill(source: &Path, target: &Path) -> Result<(), SkillError>
 }
 
 /// Removes a folder so that it is there with all its files or not at all.
-fn remove_folder(folder: &Path) -> Result<(), SkillError> {
+pub(super) fn remove_folder(folder: &Path) -> Result<(), SkillError> {
     let failed = || SkillError::files("remove", folder);
     let beside = folder.parent().unwrap_or(Path::new("."));
     remove_strays(beside);

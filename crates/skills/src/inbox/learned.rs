@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::journal::PatchSubject;
 use super::{Inbox, MemoryKind};
 use crate::discover::SKILL_FILE;
+use crate::draft::DRAFT_MARK;
 use crate::patch::whole_file_patch;
 use crate::patch::{parse_patch, plan_patch};
 use crate::read::read_text;
@@ -89,7 +90,7 @@ impl Inbox {
                 self.remove_scripts(skill, &target.join(SCRIPTS))?;
             }
         }
-        Ok(())
+        self.remove_superseded(name, skill.text())
     }
 
     /// Writes the scripts, and then what refers to them.
@@ -145,12 +146,14 @@ impl Inbox {
         Ok(write_private_atomically(&self.skills.join(name), text.as_bytes())?)
     }
 
-    /// True if the user was shown a skill of these commands before and did not want it.
+    /// True if the user was shown a skill of these commands before and did not want it. A draft that was made without a model
+    /// says nothing against a better one.
     pub fn was_dismissed(&self, commands: &[String]) -> bool {
         let history = self.read_history();
         let dismissed = history.iter().filter(|entry| entry["act"] == "dismissed");
         dismissed
             .filter_map(|entry| entry["text"].as_str())
+            .filter(|text| !text.contains(DRAFT_MARK))
             .any(|text| commands.iter().all(|command| text.contains(command.as_str())))
     }
 
@@ -197,7 +200,8 @@ fn text_in(file: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LearnedScript;
+    use crate::mining::{mine, trial::session};
+    use crate::{LearnedScript, SkillDraft, write_drafts};
     use longhaul_workspace::{Environment, Home, LockTimeout, Projects};
 
     const AT: i64 = 1_767_323_045_000;
@@ -301,5 +305,35 @@ mod tests {
         assert!(!inbox.was_dismissed(&commands));
         inbox.dismiss("release", at).unwrap();
         assert!(inbox.was_dismissed(&commands) && !inbox.was_dismissed(&["make other".to_string()]));
+    }
+
+    fn draft(lines: &[&str]) -> SkillDraft {
+        let sessions = [session("a", lines), session("b", lines)];
+        write_drafts(&mine(&sessions), 1, |_| false).remove(0)
+    }
+
+    #[test]
+    fn a_draft_stands_in_no_better_ones_way() {
+        let (_root, inbox) = desk();
+        let at = Timestamp::from_millis(AT);
+        let names = || inbox.list().into_iter().map(|waiting| waiting.name).collect::<Vec<_>>();
+        let short = draft(&["~ a.c", "$ make lint", "$ make dist"]);
+        inbox.add(&short, at).unwrap();
+        inbox.dismiss("lint-dist", at).unwrap();
+        let commands = ["make lint".to_string(), "make dist".to_string()];
+        assert!(!inbox.was_dismissed(&commands), "a model may do better");
+        assert!(inbox.knows(&commands), "without a model it would be the same again");
+        // One that waits gives way to a longer one, and that to a model's.
+        inbox.add(&short, at).unwrap();
+        inbox.add(&draft(&["~ a.c", "$ make lint", "$ make dist", "$ make check"]), at).unwrap();
+        assert_eq!(names(), ["lint-dist-check"]);
+        let text = learned("release", None)
+            .text()
+            .replace("`make dist`", "`make lint`, `make dist` and `make check`");
+        inbox.put(&LearnedSkill::parse(&text, Vec::new()).unwrap(), &[], at).unwrap();
+        assert_eq!(names(), ["release"]);
+        // What a model wrote is not removed by what the sessions alone say.
+        inbox.add(&short, at).unwrap();
+        assert_eq!(names(), ["lint-dist", "release"]);
     }
 }

@@ -29,7 +29,7 @@ impl Desk {
 
     fn with_draft() -> Self {
         let desk = Self::new();
-        assert_eq!(desk.add().unwrap(), "release-bump-make-test");
+        assert_eq!(desk.add().unwrap(), "bump-test");
         desk
     }
 
@@ -43,7 +43,7 @@ impl Desk {
     }
 
     fn accept(&self) -> Result<Accepted, SkillError> {
-        self.inbox.accept("release-bump-make-test", &self.skills(), Timestamp::from_millis(AT))
+        self.inbox.accept("bump-test", &self.skills(), Timestamp::from_millis(AT))
     }
 
     pub(in crate::inbox) fn skills(&self) -> PathBuf {
@@ -55,7 +55,7 @@ impl Desk {
     }
 
     fn installed(&self) -> bool {
-        self.skills().join("release-bump-make-test/SKILL.md").is_file()
+        self.skills().join("bump-test/SKILL.md").is_file()
     }
 
     /// The next act is cut off before its step of this number.
@@ -67,7 +67,7 @@ impl Desk {
 #[test]
 fn a_draft_waits_with_its_evidence() {
     let desk = Desk::with_draft();
-    let waiting = desk.inbox.get("release-bump-make-test").unwrap();
+    let waiting = desk.inbox.get("bump-test").unwrap();
     assert_eq!(waiting.at, Some(Timestamp::from_millis(AT)));
     assert_eq!(
         waiting.evidence[0]["seen"],
@@ -75,19 +75,19 @@ fn a_draft_waits_with_its_evidence() {
     );
     assert!(desk.inbox.knows(&["make test".to_string()]) && !desk.inbox.knows(&["make other".to_string()]));
     // Another of the same name does not take its place.
-    assert_eq!(desk.add().unwrap(), "release-bump-make-test-2");
+    assert_eq!(desk.add().unwrap(), "bump-test-2");
 }
 
 #[test]
 fn a_skill_is_accepted_and_taken_back() {
     let desk = Desk::with_draft();
     let accepted = desk.accept().unwrap();
-    assert_eq!(accepted.target, desk.skills().join("release-bump-make-test"));
+    assert_eq!(accepted.target, desk.skills().join("bump-test"));
     assert!(desk.waiting().is_empty() && desk.installed());
     fs::write(accepted.target.join("notes.txt"), "mine").unwrap();
     desk.inbox.undo().unwrap();
-    assert_eq!(desk.waiting(), ["release-bump-make-test"]);
-    let waiting = desk.inbox.get("release-bump-make-test").unwrap();
+    assert_eq!(desk.waiting(), ["bump-test"]);
+    let waiting = desk.inbox.get("bump-test").unwrap();
     assert!(!desk.installed() && waiting.folder.join("notes.txt").is_file() && waiting.evidence.len() == 1);
     assert!(desk.inbox.undo().is_err(), "once is enough");
 }
@@ -95,7 +95,7 @@ fn a_skill_is_accepted_and_taken_back() {
 #[test]
 fn a_dismissed_skill_does_not_come_again() {
     let desk = Desk::with_draft();
-    desk.inbox.dismiss("release-bump-make-test", Timestamp::from_millis(AT)).unwrap();
+    desk.inbox.dismiss("bump-test", Timestamp::from_millis(AT)).unwrap();
     assert!(desk.waiting().is_empty() && desk.inbox.knows(&["make test".to_string()]));
     assert!(matches!(desk.accept(), Err(SkillError::NothingWaits { .. })));
 }
@@ -103,7 +103,7 @@ fn a_dismissed_skill_does_not_come_again() {
 #[test]
 fn names_that_lead_elsewhere_are_unknown() {
     let desk = Desk::with_draft();
-    for name in ["", ".", "..", "../skills/release-bump-make-test", "a/b", "a\\b", "none", ".longhaul-x"] {
+    for name in ["", ".", "..", "../skills/bump-test", "a/b", "a\\b", "none", ".longhaul-x"] {
         assert!(matches!(desk.inbox.get(name), Err(SkillError::NothingWaits { .. })), "{name:?}");
         assert!(desk.inbox.dismiss(name, Timestamp::from_millis(AT)).is_err());
     }
@@ -113,17 +113,13 @@ fn names_that_lead_elsewhere_are_unknown() {
 fn what_is_there_already_is_not_replaced() {
     let desk = Desk::with_draft();
     fs::create_dir_all(desk.skills().join("other")).unwrap();
-    fs::write(
-        desk.skills().join("other/SKILL.md"),
-        "---\nname: Release-Bump-Make-Test\ndescription: d\n---\n",
-    )
-    .unwrap();
+    fs::write(desk.skills().join("other/SKILL.md"), "---\nname: Bump-Test\ndescription: d\n---\n").unwrap();
     assert!(matches!(desk.accept(), Err(SkillError::Exists { .. })));
-    assert_eq!(desk.waiting(), ["release-bump-make-test"]);
+    assert_eq!(desk.waiting(), ["bump-test"]);
     // Nor is a copy that the user made taken for one of ours, which `undo` would remove.
     fs::remove_dir_all(desk.skills()).unwrap();
-    let source = desk.inbox.skills.join("release-bump-make-test");
-    copy_skill(&source, &desk.skills().join("release-bump-make-test")).unwrap();
+    let source = desk.inbox.skills.join("bump-test");
+    copy_skill(&source, &desk.skills().join("bump-test")).unwrap();
     assert!(matches!(desk.accept(), Err(SkillError::Exists { .. })));
     assert!(matches!(desk.inbox.undo(), Err(SkillError::NotUndone { .. })));
 }
@@ -131,12 +127,12 @@ fn what_is_there_already_is_not_replaced() {
 #[test]
 fn what_is_no_skill_is_not_accepted() {
     let desk = Desk::with_draft();
-    fs::write(desk.inbox.skills.join("release-bump-make-test/SKILL.md"), "nothing").unwrap();
+    fs::write(desk.inbox.skills.join("bump-test/SKILL.md"), "nothing").unwrap();
     let error = desk.accept().unwrap_err();
     assert!(matches!(error, SkillError::NotAcceptable { .. }), "{error}");
     let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     let text = format!("---\nname: a\ndescription: b\n---\n{secret}");
-    fs::write(desk.inbox.skills.join("release-bump-make-test/SKILL.md"), text).unwrap();
+    fs::write(desk.inbox.skills.join("bump-test/SKILL.md"), text).unwrap();
     assert!(desk.accept().unwrap_err().to_string().contains("SKILL.md contains a secret"));
 }
 
@@ -172,12 +168,7 @@ pub(in crate::inbox) fn check_cut_off(
 #[test]
 fn cut_off_at_any_step_nothing_is_half_done() {
     let is_whole = |desk: &Desk| desk.inbox.list().iter().all(|waiting| waiting.manifest.is_ok());
-    check_cut_off(
-        Desk::new,
-        |desk| desk.add().map(drop),
-        is_whole,
-        |desk| desk.waiting() == ["release-bump-make-test"],
-    );
+    check_cut_off(Desk::new, |desk| desk.add().map(drop), is_whole, |desk| desk.waiting() == ["bump-test"]);
     // A skill is never lost: it waits, or is installed, or both for a moment.
     check_cut_off(
         Desk::with_draft,
@@ -187,7 +178,7 @@ fn cut_off_at_any_step_nothing_is_half_done() {
     );
     check_cut_off(
         Desk::with_draft,
-        |desk| desk.inbox.dismiss("release-bump-make-test", Timestamp::from_millis(AT)),
+        |desk| desk.inbox.dismiss("bump-test", Timestamp::from_millis(AT)),
         is_whole,
         |desk| desk.waiting().is_empty(),
     );
@@ -200,7 +191,7 @@ fn cut_off_at_any_step_nothing_is_half_done() {
         accepted,
         |desk| desk.inbox.undo().map(drop),
         |desk| is_whole(desk) && (desk.installed() || !desk.waiting().is_empty()),
-        |desk| !desk.installed() && desk.waiting() == ["release-bump-make-test"],
+        |desk| !desk.installed() && desk.waiting() == ["bump-test"],
     );
 }
 
@@ -215,10 +206,10 @@ pub(in crate::inbox) fn leave_half_a_copy(beside: &Path, skill: &Path) -> PathBu
 #[test]
 fn half_a_copy_blocks_nothing_and_is_removed() {
     let desk = Desk::with_draft();
-    let waiting = desk.inbox.skills.join("release-bump-make-test");
+    let waiting = desk.inbox.skills.join("bump-test");
     let strays =
         [leave_half_a_copy(&desk.skills(), &waiting), leave_half_a_copy(&desk.inbox.skills, &waiting)];
-    assert_eq!(desk.waiting(), ["release-bump-make-test"], "half a copy is no skill that waits");
+    assert_eq!(desk.waiting(), ["bump-test"], "half a copy is no skill that waits");
     desk.accept().unwrap();
     assert!(desk.installed() && desk.waiting().is_empty());
     strays.iter().for_each(|stray| assert!(!stray.exists(), "{}", stray.display()));
@@ -253,11 +244,10 @@ fn the_next_run_ends_or_undoes_what_was_cut_off() {
         desk.accept().unwrap();
         desk
     };
-    let is_one_or_the_other =
-        |desk: &Desk| desk.installed() != (desk.waiting() == ["release-bump-make-test"]);
+    let is_one_or_the_other = |desk: &Desk| desk.installed() != (desk.waiting() == ["bump-test"]);
     check_resumed(Desk::with_draft, |desk| desk.accept().map(drop), is_one_or_the_other);
     check_resumed(accepted, |desk| desk.inbox.undo().map(drop), is_one_or_the_other);
-    let dismiss = |desk: &Desk| desk.inbox.dismiss("release-bump-make-test", Timestamp::from_millis(AT));
+    let dismiss = |desk: &Desk| desk.inbox.dismiss("bump-test", Timestamp::from_millis(AT));
     check_resumed(Desk::with_draft, dismiss, |desk| {
         let is_known = desk.inbox.knows(&["make test".to_string()]);
         !desk.installed() && is_known
@@ -271,11 +261,11 @@ fn what_somebody_else_put_there_meanwhile_stays() {
     desk.cut_off(Some(1));
     desk.accept().unwrap_err();
     desk.cut_off(None);
-    let own = desk.skills().join("release-bump-make-test");
+    let own = desk.skills().join("bump-test");
     fs::create_dir_all(&own).unwrap();
-    fs::write(own.join(SKILL_FILE), "---\nname: release-bump-make-test\ndescription: mine\n---\n").unwrap();
+    fs::write(own.join(SKILL_FILE), "---\nname: bump-test\ndescription: mine\n---\n").unwrap();
     desk.inbox.resume().unwrap();
-    assert_eq!(desk.waiting(), ["release-bump-make-test"]);
+    assert_eq!(desk.waiting(), ["bump-test"]);
     assert!(matches!(desk.inbox.undo(), Err(SkillError::NotUndone { .. })), "it is not ours to remove");
     assert!(matches!(desk.accept(), Err(SkillError::Exists { .. })));
     assert!(fs::read_to_string(own.join(SKILL_FILE)).unwrap().contains("mine"));

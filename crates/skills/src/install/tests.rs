@@ -104,9 +104,9 @@ fn only_folders_with_skills_are_installed() {
         plan_install(&desk.path(path), &desk.path("skills")).unwrap_err().to_string()
     };
     let desk =
-        Fixture::new().with("from/x", "").with("a.skill", "").with("a.txt", "").with("bad/SKILL.md", "# x");
+        Fixture::new().with("from/x", "").with("a.tgz", "").with("a.txt", "").with("bad/SKILL.md", "# x");
     assert!(refused(&desk, "from").contains("no SKILL.md in it"));
-    assert!(refused(&desk, "a.skill").contains("archives cannot be installed"));
+    assert!(refused(&desk, "a.tgz").contains("only .skill and .zip archives"));
     assert!(refused(&desk, "a.txt").contains("not a folder with a SKILL.md"));
     assert!(refused(&desk, "bad").ends_with("is not a valid skill"));
     assert!(refused(&desk, "missing").starts_with("could not find"));

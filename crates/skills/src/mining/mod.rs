@@ -2,6 +2,7 @@
 //! files that are changed together. Each finding says where it was seen.
 
 mod corrections;
+mod occasions;
 mod repairs;
 mod sequences;
 mod together;
@@ -13,6 +14,7 @@ use longhaul_conversation::Ordinal;
 use crate::SessionDigest;
 use crate::digest::without_copies;
 
+pub use occasions::ProcedureOccasion;
 pub use repairs::Remedy;
 
 /// No finding counts that was seen in fewer sessions.
@@ -38,6 +40,8 @@ pub enum MinedPattern {
         commands: Vec<String>,
         /// Those among them that show whether all is well, and passed.
         checks: Vec<String>,
+        /// The occasions on which they were run, the most telling first.
+        occasions: Vec<ProcedureOccasion>,
     },
     /// This command fails, something is done, and it passes.
     Repair {
@@ -160,7 +164,8 @@ pub(crate) mod trial {
             };
             DigestStep { mark: Ordinal(u32::try_from(number).expect("few") + 1), at: None, deed }
         };
-        SessionDigest { id: id.into(), updated: None, steps: lines.iter().enumerate().map(step).collect() }
+        let steps = lines.iter().enumerate().map(step).collect();
+        SessionDigest { id: id.into(), steps, ..SessionDigest::default() }
     }
 }
 

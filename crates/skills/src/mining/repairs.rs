@@ -6,6 +6,7 @@ use longhaul_conversation::Ordinal;
 
 use super::{MinedPattern, PatternEvidence, SkillCandidate, score};
 use crate::commands::normalise;
+use crate::portable::ProjectRoots;
 use crate::{DeedEnding, SessionDeed, SessionDigest};
 
 /// A command that passes only after so many other things was not repaired by any one of them.
@@ -32,7 +33,10 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
     let mut found: BTreeMap<(String, Remedy), (Option<String>, Vec<PatternEvidence>)> = BTreeMap::new();
     for session in sessions {
         for (open, passed) in repaired(session) {
-            for (remedy, mark) in open.remedies {
+            // Where a file was changed, that may have helped as well as any command.
+            let is_changed = open.remedies.iter().any(|(remedy, _)| matches!(remedy, Remedy::File(_)));
+            let is_clear = |(remedy, _): &(Remedy, Ordinal)| !is_changed || matches!(remedy, Remedy::File(_));
+            for (remedy, mark) in open.remedies.into_iter().filter(is_clear) {
                 let entry = found.entry((open.command.clone(), remedy)).or_default();
                 entry.0 = open.error.clone().or(entry.0.take());
                 let marks = vec![open.mark, mark, passed];
@@ -56,12 +60,16 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
 fn repaired(session: &SessionDigest) -> Vec<(OpenFailure, Ordinal)> {
     let mut open: Vec<OpenFailure> = Vec::new();
     let mut repaired = Vec::new();
+    let roots = ProjectRoots::of(session);
     for step in &session.steps {
         match &step.deed {
             SessionDeed::Said(_) => {}
-            SessionDeed::Changed(path) => note(&mut open, &Remedy::File(path.clone()), step.mark),
+            SessionDeed::Changed(path) => {
+                let path = roots.localise(path).unwrap_or_else(|| path.clone());
+                note(&mut open, &Remedy::File(path), step.mark);
+            }
             SessionDeed::Ran { command, ending, error, .. } => {
-                for command in normalise(command) {
+                for command in normalise(command, &roots) {
                     let place = open.iter().position(|open| open.command == command);
                     match (ending, place) {
                         (DeedEnding::Failed, None) => {

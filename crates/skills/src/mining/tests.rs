@@ -27,7 +27,7 @@ const RELEASE: [&str; 6] = [
     "$ ls",
     "$ ./bump.sh minor",
     "~ CHANGES.md",
-    "$ cd app && make test 2>&1 | tail",
+    "$ make test 2>&1 | tail",
     "$ make publish",
 ];
 
@@ -43,6 +43,103 @@ fn a_repeated_procedure_is_found_whole_and_once() {
     assert_eq!(found[0].evidence[1].marks, [Ordinal(3), Ordinal(5), Ordinal(6)]);
     let MinedPattern::Procedure { checks, .. } = &found[0].finding else { panic!("a procedure") };
     assert_eq!(checks, &["make test"]);
+}
+
+#[test]
+fn a_procedure_is_found_once_however_its_pieces_were_run() {
+    let whole = session("a", &["> a", "~ x.go", "$ run fmt && run lint", "$ run test"]);
+    let repaired =
+        session("b", &["> b", "~ y.go", "$ run fmt", "! run lint", "~ y.go", "$ run lint", "$ go vet ./y"]);
+    let turned = session(
+        "c",
+        &["> c", "~ z.go", "$ run test", "$ run lint", "$ go test ./z", "$ run test", "$ git commit -m x"],
+    );
+    let found = mine(&[whole, repaired, turned]);
+    let titles: Vec<String> = found.iter().map(|found| found.finding.title()).collect();
+    assert_eq!(titles, ["run fmt → run lint → run test"]);
+    assert_eq!(found[0].sessions(), 3);
+    // Where nobody ran all of it in this order, it is not put together.
+    let apart = session("d", &["> d", "~ z.go", "$ run fmt", "$ run lint"]);
+    let twice =
+        |session: SessionDigest| [SessionDigest { id: session.id.clone() + "2", ..session.clone() }, session];
+    let turned = session("e", &["> e", "~ z.go", "$ run lint", "$ run test"]);
+    check(&[twice(apart), twice(turned)].concat(), &["procedure 2/2: run fmt → run lint"]);
+}
+
+#[test]
+fn work_that_lies_far_apart_is_no_procedure() {
+    let filler: Vec<String> = (0..30).map(|number| format!("> words {number}")).collect();
+    let mut lines = vec!["$ make a"];
+    lines.extend(filler.iter().map(String::as_str));
+    lines.push("$ make b");
+    check(&[session("a", &lines), session("b", &lines)], &[]);
+}
+
+#[track_caller]
+fn check_occasions(sessions: &[SessionDigest], expected: &[ProcedureOccasion]) {
+    let found = mine(sessions);
+    let MinedPattern::Procedure { occasions, .. } = &found[0].finding else { panic!("a procedure") };
+    assert_eq!(occasions, expected);
+}
+
+#[test]
+fn what_comes_before_and_after_tells_when() {
+    let checked = |id: &str, file: &str| {
+        let changed = format!("~ {file}");
+        let lines = ["> do something about the upload", "~ NOTES.md", &changed, "$ make lint", "$ make test"];
+        session(id, &[&lines[..], &["$ git -C x commit -m y"]].concat())
+    };
+    let endings = vec![".rs".to_string()];
+    check_occasions(
+        &[checked("a", "src/a.rs"), checked("b", "b.rs")],
+        &[ProcedureOccasion::AfterChanges { endings }, ProcedureOccasion::BeforeCommit],
+    );
+    check_occasions(
+        &[checked("a", "src/a.rs"), checked("b", "b.py")],
+        &[ProcedureOccasion::AfterChanges { endings: Vec::new() }, ProcedureOccasion::BeforeCommit],
+    );
+}
+
+#[test]
+fn a_request_tells_when_by_what_only_such_requests_say() {
+    let released = |id: &str, request: &str| {
+        session(
+            id,
+            &[
+                "> please look at the parser in /work/parser",
+                "$ ls",
+                request,
+                "$ ./bump.sh",
+                "$ make publish",
+            ],
+        )
+    };
+    let words = vec!["release".to_string()];
+    let example = Some("please release the parser".to_string());
+    check_occasions(
+        &[
+            released("a", "> now release it to /srv/x with the usual steps"),
+            released("b", "> please release the parser"),
+        ],
+        &[ProcedureOccasion::Requested { words, example }],
+    );
+    check_occasions(&[released("a", "> go on"), released("b", "> yes")], &[]);
+}
+
+#[test]
+fn no_machine_is_named() {
+    let at = |id: &str, root: &str| {
+        let lines = [
+            format!("$ cd {root} && ./bump.sh {root}/VERSION"),
+            format!("$ go build -o /tmp/{id} ./cmd"),
+            format!("$ cd {root}/web && make test"),
+        ];
+        session(id, &lines.each_ref().map(String::as_str))
+    };
+    check(
+        &[at("a", "/Users/one/work/app"), at("b", "/home/two/app")],
+        &["procedure 2/2: ./bump.sh VERSION → cd web && make test"],
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use longhaul_conversation::Ordinal;
 
 use super::{MinedPattern, PatternEvidence, SkillCandidate, score};
+use crate::portable::ProjectRoots;
 use crate::{SessionDeed, SessionDigest};
 
 /// The most files of a session that counts: more are changed for many reasons.
@@ -17,12 +18,12 @@ const LARGEST_GROUP: usize = 6;
 const FEWEST_SESSIONS: usize = 3;
 
 pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
-    let changed: Vec<BTreeMap<&str, Ordinal>> = sessions.iter().map(changes_of).collect();
+    let changed: Vec<BTreeMap<String, Ordinal>> = sessions.iter().map(changes_of).collect();
     // Files with the same sessions belong together.
     let mut seen: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for (session, files) in changed.iter().enumerate() {
         for file in files.keys() {
-            seen.entry(file).or_default().insert(session);
+            seen.entry(file.as_str()).or_default().insert(session);
         }
     }
     let mut groups: BTreeMap<&BTreeSet<usize>, Vec<&str>> = BTreeMap::new();
@@ -38,7 +39,7 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
             .iter()
             .map(|session| {
                 let mut marks: Vec<Ordinal> =
-                    files.iter().filter_map(|file| changed[*session].get(file).copied()).collect();
+                    files.iter().filter_map(|file| changed[*session].get(*file).copied()).collect();
                 marks.sort();
                 marks.dedup();
                 PatternEvidence { session: sessions[*session].id.clone(), marks, asked: None }
@@ -51,12 +52,15 @@ pub(super) fn find(sessions: &[SessionDigest]) -> Vec<SkillCandidate> {
     groups.into_iter().filter(is_habit).map(candidate).collect()
 }
 
-/// The files that a session changed, each with where it did so first.
-fn changes_of(session: &SessionDigest) -> BTreeMap<&str, Ordinal> {
+/// The files of the project that a session changed, each with where it did so first.
+fn changes_of(session: &SessionDigest) -> BTreeMap<String, Ordinal> {
+    let roots = ProjectRoots::of(session);
     let mut files = BTreeMap::new();
     for step in &session.steps {
-        if let SessionDeed::Changed(path) = &step.deed {
-            files.entry(path.as_str()).or_insert(step.mark);
+        if let SessionDeed::Changed(path) = &step.deed
+            && let Some(path) = roots.localise(path)
+        {
+            files.entry(path).or_insert(step.mark);
         }
     }
     files

@@ -67,7 +67,7 @@ const SKILLS: &[Subcommand] = &[
     sub("reload", "", "Look for skills again (alias: refresh)"),
     sub("inbox", "", "Review proposed skills and changes"),
     sub("inbox show", "NAME", "Show a proposal with its evidence"),
-    sub("inbox accept", "NAME", "Accept a proposal for you; append `project` for the project"),
+    sub("inbox accept", "NAME", "Accept a proposal for the project; append `user` for all of yours"),
     sub("inbox edit", "NAME", "Edit a proposal, then accept it"),
     sub("inbox dismiss", "NAME", "Dismiss a change for good"),
     sub("inbox undo", "", "Undo the last accepted change"),

@@ -129,7 +129,8 @@ fn in_inbox(inbox: InboxKind, words: &str) -> Option<DriverCommand> {
             let (name, scope) = match name.rsplit_once(' ') {
                 Some((name, "project" | "workspace")) => (name, AcceptScope::Project),
                 Some((name, "user")) => (name, AcceptScope::User),
-                _ => (name, AcceptScope::User),
+                // What sessions of a project taught is for that project, unless the user says otherwise.
+                _ => (name, AcceptScope::Project),
             };
             ReviewDecision::Accept { name: name.trim().to_string(), scope }
         }
@@ -223,9 +224,10 @@ mod tests {
         let accept = |name: &str, scope| {
             DriverCommand::Review(InboxKind::Skills, ReviewDecision::Accept { name: name.into(), scope })
         };
-        check("/skills inbox accept a b", accept("a b", AcceptScope::User));
+        check("/skills inbox accept a b", accept("a b", AcceptScope::Project));
+        check("/skills inbox accept a b user", accept("a b", AcceptScope::User));
         check("/skills inbox accept a b project", accept("a b", AcceptScope::Project));
-        check("/skills inbox accept project", accept("project", AcceptScope::User));
+        check("/skills inbox accept project", accept("project", AcceptScope::Project));
         check("/memory inbox undo", DriverCommand::Review(InboxKind::Memory, ReviewDecision::Undo));
         let gone = ReviewDecision::Dismiss { name: "global".into() };
         check("/memory inbox dismiss global", DriverCommand::Review(InboxKind::Memory, gone));

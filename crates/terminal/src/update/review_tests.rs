@@ -55,9 +55,9 @@ fn what_waits_is_listed_with_what_can_be_done() {
         "  tides.patch  new skill, 2026-01-02 03:04",
         "    Runs the tests, then releases. Use when asked about a",
         "    release or a version.",
-        "  Enter to show · a to accept for you · p for the project",
-        "  e to edit first · d to dismiss · u to undo the last",
-        "  Esc to close",
+        "  Enter to show · p to accept for the project",
+        "  a for all of yours · e to edit first · d to dismiss",
+        "  u to undo the last · Esc to close",
     ];
     assert_eq!(dialog(&harness), expected);
     harness.press(KeyCode::Down);
@@ -181,7 +181,7 @@ fn without_a_screen_the_list_is_printed() {
         "  /skills inbox show NAME: show a proposal with its evidence",
         "  /skills inbox accept NAME, edit NAME or dismiss NAME:",
         "  decide about it",
-        "  /skills inbox accept NAME project: accept it for the",
+        "  /skills inbox accept NAME user: accept it for every",
         "  project",
         "  /skills inbox undo: undo the last accepted change",
     ]);

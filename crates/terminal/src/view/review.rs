@@ -71,7 +71,7 @@ fn keys(chosen: Option<&InboxItem>) -> Vec<&'static str> {
     if let Some(item) = chosen {
         keys.push("Enter to show");
         match item.has_scope {
-            true => keys.extend(["a to accept for you", "p for the project"]),
+            true => keys.extend(["p to accept for the project", "a for all of yours"]),
             false => keys.push("a to apply"),
         }
         keys.extend(["e to edit first", "d to dismiss"]);
@@ -92,7 +92,7 @@ pub(crate) fn waiting_page(inbox: InboxKind, items: &[InboxItem]) -> Page {
     page.aside(format!("{command} show NAME: show a proposal with its evidence"));
     page.aside(format!("{command} accept NAME, edit NAME or dismiss NAME: decide about it"));
     if items.iter().any(|item| item.has_scope) {
-        page.aside(format!("{command} accept NAME project: accept it for the project"));
+        page.aside(format!("{command} accept NAME user: accept it for every project"));
     }
     page.aside(format!("{command} undo: undo the last accepted change"));
     page

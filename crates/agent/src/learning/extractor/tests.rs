@@ -84,7 +84,7 @@ impl Trial {
             });
         }
         self.sessions.insert(format!("chats/{id}.jsonl"), messages);
-        self.digests.push(SessionDigest { id: id.into(), updated: None, steps });
+        self.digests.push(SessionDigest { id: id.into(), steps, ..SessionDigest::default() });
         self
     }
 

@@ -10,8 +10,13 @@ use super::trial::settings;
 use super::*;
 use crate::Approval;
 
-const FILES: [&str; 4] =
-    [".gemini/settings.json", "GEMINI.md", ".git/hooks/pre-commit", ".agents/skills/a/SKILL.md"];
+const FILES: [&str; 5] = [
+    ".gemini/settings.json",
+    "GEMINI.md",
+    ".git/hooks/pre-commit",
+    ".agents/skills/a/SKILL.md",
+    ".claude/skills/a/SKILL.md",
+];
 
 fn write(id: &str, file: &str) -> Part {
     call(id, "write_file", json!({"file_path": file}))

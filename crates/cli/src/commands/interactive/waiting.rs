@@ -148,8 +148,13 @@ fn settle_skill(review: &ReviewDecision, library: &SkillLibrary) -> anyhow::Resu
             counts(name, &library.accept_proposal(name, scope)?)
         }
         ReviewDecision::AcceptEdited { name } => {
-            library.recount_proposal(&library.find_proposal(name)?)?;
-            counts(name, &library.accept_proposal(name, SkillScope::User)?)
+            let proposal = library.find_proposal(name)?;
+            library.recount_proposal(&proposal)?;
+            let scope = match proposal {
+                SkillProposal::Skill(_) => library.propose_scope(name)?,
+                SkillProposal::Update(_) => SkillScope::Workspace,
+            };
+            counts(name, &library.accept_proposal(name, scope)?)
         }
         ReviewDecision::Dismiss { name } => {
             library.dismiss_proposal(name)?;

@@ -1,5 +1,7 @@
 //! `longhaul skills inbox`: proposed skills and changes to skills.
 
+use std::io::{self, IsTerminal};
+
 use clap::{Args, Subcommand};
 use longhaul_app::skills::{ProposalDetails, SkillLibrary, SkillProposal, SkillScope};
 use longhaul_skills::Undone;
@@ -10,6 +12,7 @@ use crate::options::SkillScopeArgument;
 use crate::output::{
     Color, Page, Screen, path_json, plural, print, print_json, visible, visible_text, wrapped,
 };
+use crate::questions::choose;
 use crate::reports::inbox::{evidence_lines, undone_words};
 
 #[derive(Debug, Args)]
@@ -55,9 +58,9 @@ struct NameOptions {
 struct AcceptOptions {
     /// Name of the pending skill or change.
     name: String,
-    /// Scope of a new skill; a change names its own skills.
-    #[arg(long, default_value = "user")]
-    scope: SkillScopeArgument,
+    /// Scope of a new skill; a change names its own skills [default: the project, which taught it].
+    #[arg(long)]
+    scope: Option<SkillScopeArgument>,
     /// Edit it in $VISUAL or $EDITOR first.
     #[arg(long)]
     edit: bool,
@@ -190,21 +193,30 @@ fn show(options: &NameOptions, library: &SkillLibrary) -> anyhow::Result<()> {
 }
 
 fn accept(options: &AcceptOptions, library: &SkillLibrary) -> anyhow::Result<()> {
-    if options.edit {
-        let waiting = library.find_proposal(&options.name)?;
+    // What is not there is told by accepting it: a killed process may have accepted half of it.
+    let waiting = library.find_proposal(&options.name).ok();
+    let scope = match (options.scope, &waiting) {
+        (Some(scope), _) => scope.into(),
+        (None, Some(SkillProposal::Skill(_))) => match choose_scope(options, library)? {
+            Some(scope) => scope,
+            None => return print("Nothing was accepted.\n"),
+        },
+        (None, _) => SkillScope::Workspace,
+    };
+    if let Some(waiting) = waiting.filter(|_| options.edit) {
         if let SkillProposal::Skill(_) = waiting {
             // Who may not write there need not edit first.
-            library.skill_folder(options.scope.into())?;
+            library.skill_folder(scope)?;
         }
         edit(&[waiting.file()])?;
         library.recount_proposal(&waiting)?;
     }
-    let written = library.accept_proposal(&options.name, options.scope.into())?;
+    let written = library.accept_proposal(&options.name, scope)?;
     if options.json {
         return print_json(&json!({
             "schema": 1,
             "name": options.name,
-            "scope": SkillScope::from(options.scope).name(),
+            "scope": scope.name(),
             "target": written.first().map(|path| path_json(path)),
             "changed": written.iter().map(|path| path_json(path)).collect::<Vec<_>>(),
         }));
@@ -212,6 +224,23 @@ fn accept(options: &AcceptOptions, library: &SkillLibrary) -> anyhow::Result<()>
     let places: Vec<String> = written.iter().map(|path| visible(&path.display().to_string())).collect();
     let name = visible(&options.name);
     print(&format!("{name} is active: {}\nUndo with `longhaul skills inbox undo`.\n", places.join(", ")))
+}
+
+/// The scope of a new skill. What sessions of one project taught is proposed for that project.
+fn choose_scope(options: &AcceptOptions, library: &SkillLibrary) -> anyhow::Result<Option<SkillScope>> {
+    let proposed = library.propose_scope(&options.name)?;
+    if options.json || !io::stdin().is_terminal() {
+        return Ok(Some(proposed));
+    }
+    let folder =
+        |scope: SkillScope| library.skill_folder(scope).map(|folder| visible(&folder.display().to_string()));
+    let scopes = [SkillScope::Workspace, SkillScope::User];
+    let lines = [
+        format!("this project ({})", folder(scopes[0])?),
+        format!("every project of yours ({})", folder(scopes[1])?),
+    ];
+    let chosen = choose(&format!("Accept {} for", visible(&options.name)), &lines, 0)?;
+    Ok(chosen.map(|chosen| scopes[chosen]))
 }
 
 fn undo(options: &ListOptions, library: &SkillLibrary) -> anyhow::Result<()> {

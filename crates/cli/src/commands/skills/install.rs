@@ -1,24 +1,28 @@
-//! `longhaul skills install PATH`, `link PATH` and `uninstall NAME`.
+//! `longhaul skills install SOURCE`, `link PATH` and `uninstall NAME`.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use longhaul_app::skills::{SkillLibrary, SkillScope, failure, unknown};
+use longhaul_app::skills::{FetchedSkills, SkillLibrary, SkillOrigin, SkillScope, failure, unknown};
 use longhaul_skills::{
-    InstallPlan, Skill, SkillTier, plan_install, plan_link, run_install, run_link, run_uninstall,
+    InstallPlan, Skill, SkillError, SkillSource, SkillTier, plan_install, plan_link, run_install, run_link,
+    run_uninstall,
 };
 use serde_json::{Value, json};
 
 use crate::options::SkillScopeArgument;
 use crate::output::{
-    Color, Page, Screen, pad_left, path_json, plural, print, print_json, thousands, visible,
+    Color, Page, Screen, pad_left, path_json, plural, print, print_json, thousands, visible, with_progress,
 };
 use crate::questions::confirm;
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallOptions {
-    /// Folder with a SKILL.md, or a folder of such folders; unpack archives first.
-    path: PathBuf,
+    /// Folder with a SKILL.md or with such folders, a .skill or .zip archive, or a git address (https, ssh or file).
+    source: String,
+    /// Folder of the repository or archive to look in [default: the top, or `skills`].
+    #[arg(long, value_name = "FOLDER")]
+    path: Option<String>,
     /// Scope to install it in.
     #[arg(long, default_value = "user")]
     scope: SkillScopeArgument,
@@ -59,10 +63,14 @@ pub(crate) struct UninstallOptions {
 
 pub(super) fn install(options: &InstallOptions, library: &SkillLibrary, color: Color) -> anyhow::Result<()> {
     let into = library.skill_folder(options.scope.into())?;
-    let plans = plan_install(&options.path, &into).map_err(failure)?;
+    let source = SkillSource::parse(&options.source).map_err(failure)?;
+    let doing = || "fetching skills".to_string();
+    let fetched = with_progress(doing, || library.fetch(&source, options.path.as_deref()))?;
+    let origin = fetched.origin.as_ref();
+    let plans = plan_install(&fetched.folder, &into).map_err(|error| failure(named(error, &fetched)))?;
     if !options.json {
         let mut page = Page::new(Screen::of_stdout(color));
-        plans.iter().for_each(|plan| tell(&mut page, plan));
+        plans.iter().for_each(|plan| tell(&mut page, plan, origin));
         print(&page.into_text())?;
     }
     let question = "Install this? Models will follow its instructions and may run its scripts.";
@@ -75,7 +83,7 @@ pub(super) fn install(options: &InstallOptions, library: &SkillLibrary, color: C
         }
     }
     if options.json {
-        let plans: Vec<Value> = plans.iter().map(plan_json).collect();
+        let plans: Vec<Value> = plans.iter().map(|plan| plan_json(plan, origin)).collect();
         return print_json(
             &json!({"schema": 1, "scope": SkillScope::from(options.scope).name(), "installed": is_done, "skills": plans}),
         );
@@ -86,10 +94,35 @@ pub(super) fn install(options: &InstallOptions, library: &SkillLibrary, color: C
     }
 }
 
-fn tell(page: &mut Page, plan: &InstallPlan) {
+/// The error with the address or the archive in the place of the folder that it was fetched to.
+fn named(error: SkillError, fetched: &FetchedSkills) -> SkillError {
+    let Some(SkillOrigin { source, .. }) = &fetched.origin else { return error };
+    let within = |path: PathBuf| match path.strip_prefix(&fetched.folder) {
+        Ok(inside) if inside.as_os_str().is_empty() => PathBuf::from(source),
+        Ok(inside) => PathBuf::from(format!("{source}: {}", inside.display())),
+        Err(_) => path,
+    };
+    match error {
+        SkillError::NoSkill { path, cause } => SkillError::NoSkill { path: within(path), cause },
+        SkillError::NothingThere { path, reason } => SkillError::NothingThere { path: within(path), reason },
+        SkillError::Refused { path, reason } => SkillError::Refused { path: within(path), reason },
+        error => error,
+    }
+}
+
+/// The source of a skill, for people.
+fn describe_source(plan: &InstallPlan, origin: Option<&SkillOrigin>) -> String {
+    match origin {
+        Some(SkillOrigin { source, commit: Some(commit) }) => format!("{source} (commit {commit})"),
+        Some(SkillOrigin { source, commit: None }) => source.clone(),
+        None => plan.source.display().to_string(),
+    }
+}
+
+fn tell(page: &mut Page, plan: &InstallPlan, origin: Option<&SkillOrigin>) {
     page.line(&page.screen.strong(&visible(plan.name.as_str())));
     page.line(&format!("  {}", visible(&plan.description)));
-    page.line(&visible(&format!("  from {}", plan.source.display())));
+    page.line(&visible(&format!("  from {}", describe_source(plan, origin))));
     page.line(&visible(&format!("  to   {}", plan.target.display())));
     for file in &plan.files {
         let runs = if file.is_executable { "  (executable)" } else { "" };
@@ -104,7 +137,7 @@ fn tell(page: &mut Page, plan: &InstallPlan) {
     page.gap();
 }
 
-fn plan_json(plan: &InstallPlan) -> Value {
+fn plan_json(plan: &InstallPlan, origin: Option<&SkillOrigin>) -> Value {
     let files = plan.files.iter().map(
         |file| json!({"path": path_json(&file.path), "bytes": file.bytes, "executable": file.is_executable}),
     );
@@ -115,7 +148,8 @@ fn plan_json(plan: &InstallPlan) -> Value {
     json!({
         "name": plan.name.as_str(),
         "description": plan.description,
-        "source": path_json(&plan.source),
+        "source": origin.map_or_else(|| path_json(&plan.source), |origin| origin.source.clone().into()),
+        "commit": origin.and_then(|origin| origin.commit.clone()),
         "target": path_json(&plan.target),
         "files": files.collect::<Vec<_>>(),
         "secrets": secrets.collect::<Vec<_>>(),

@@ -32,7 +32,7 @@ enum SkillsCommand {
     Enable(switch::SwitchOptions),
     /// Disable a skill, so that models are not offered it.
     Disable(switch::SwitchOptions),
-    /// Install a skill from a folder, after showing its contents.
+    /// Install skills from a folder, an archive or a git repository, after showing their contents.
     Install(install::InstallOptions),
     /// Remove an installed or linked skill.
     Uninstall(install::UninstallOptions),
