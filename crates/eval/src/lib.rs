@@ -18,11 +18,14 @@
 
 mod anchors;
 mod baselines;
+mod chain_measures;
 mod evaluate;
 mod excerpt;
 mod figures;
 mod index;
 mod json;
+mod junk;
+mod ledger_names;
 mod method;
 mod offline;
 mod paths;
@@ -32,6 +35,7 @@ mod rereads;
 mod score;
 mod sentences;
 mod session;
+mod split;
 mod text;
 mod tfidf;
 
@@ -43,5 +47,6 @@ pub use method::{CompactionTask, Compactor, Method};
 pub use offline::offline;
 pub use score::KeptShare;
 pub use session::{Class, EvalSession};
+pub use split::{Half, Split, SplitError};
 
 pub use text::count_tokens;
