@@ -71,6 +71,11 @@ impl<'d> AnchorCollector<'d> {
         }
     }
 
+    /// Collects the names in the text of a snapshot, in which backticks quote nothing more than the names in them.
+    pub(crate) fn scan_snapshot(&mut self, text: &str) {
+        self.scan_text(text, Backticks::Code);
+    }
+
     fn add(&mut self, kind: EvalAnchorKind, text: &str) {
         let fits = (2..=LONGEST).contains(&text.len()) && text.contains(|c: char| c.is_alphanumeric());
         if fits && !self.known.contains(text) {

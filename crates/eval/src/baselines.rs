@@ -3,6 +3,7 @@
 use longhaul_conversation::{Body, Message, Output};
 
 use crate::excerpt::{NOTE, room, with_excerpt};
+use crate::ledger_names::LedgerAndNames;
 use crate::method::{CompactionTask, Compactor, Method};
 use crate::replay::boundaries;
 use crate::text::{cumulative_characters, readable_text};
@@ -23,6 +24,7 @@ pub fn baselines() -> Vec<Method> {
             })
         }),
         Method::new("tf-idf", TfIdf::default),
+        Method::new("ledger+names", LedgerAndNames::default),
     ]
 }
 

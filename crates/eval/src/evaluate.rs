@@ -1,18 +1,22 @@
 //! Runs methods over a session and collects their figures.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use longhaul_conversation::{FaultKind, Message, TokenCount, find_faults};
 
+use crate::anchors::AnchorCollector;
+use crate::chain_measures::{ChainMeasures, ChainMemory};
 use crate::figures::{Cell, Figures, Measure, SessionReport, mean};
 use crate::index::TextIndex;
+use crate::junk::{JunkCount, JunkDetector, JunkKind};
 use crate::method::{CompactionTask, Method};
 use crate::planted::{RULES, plant};
 use crate::replay::{CompactionStep, chain, cut_points, tail_start};
 use crate::rereads::rereads;
 use crate::score::{KeptShare, KeptShares, Needs};
 use crate::session::EvalSession;
-use crate::text::{Rendering, count_characters};
+use crate::text::{Rendering, count_characters, count_tokens, readable_text};
 
 /// The settings of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,10 +63,13 @@ pub fn evaluate(session: &EvalSession, methods: &[Method], settings: &Settings) 
 /// A session with everything precomputed that does not depend on a method.
 struct PreparedSession<'s> {
     messages: &'s [Message],
+    directory: Option<&'s str>,
     points: Vec<CutPoint>,
     min_anchors: usize,
     /// The chain that ends at the last cut point.
     chain: Vec<CompactionStep>,
+    /// What the first compaction of the chain evicts.
+    first_head: TextIndex,
     /// The session up to the last cut point, with planted rules.
     planted: Vec<Message>,
     planted_chain: Vec<CompactionStep>,
@@ -76,6 +83,9 @@ struct PreparedSession<'s> {
 struct CutPoint {
     step: CompactionStep,
     needs: Needs,
+    /// Recall by the length of what is compacted.
+    recall_by_length: Measure,
+    junk: JunkDetector,
 }
 
 impl<'s> PreparedSession<'s> {
@@ -86,10 +96,13 @@ impl<'s> PreparedSession<'s> {
             .map(|step| {
                 let (head, tail) = messages[..step.at].split_at(step.tail_from);
                 let needs = Needs::of(head, tail, &messages[step.at..], session.directory.as_deref());
-                CutPoint { step, needs }
+                let recall_by_length = Measure::recall_by_length(count_tokens(head));
+                CutPoint { step, needs, recall_by_length, junk: JunkDetector::new(head) }
             })
             .collect();
         let before = points.last().map_or(&[][..], |last| &messages[..last.step.at]);
+        let chain_steps = chain(before, settings.chain);
+        let first_head = chain_steps.first().map_or(&[][..], |first| &messages[..first.tail_from]);
         let planted = plant(before);
         let planted_chain = chain(&planted, settings.chain);
         let planted_head = planted_chain.last().map_or(&[][..], |last| &planted[..last.tail_from]);
@@ -103,8 +116,10 @@ impl<'s> PreparedSession<'s> {
         answers.retain(|answer| text.contains(answer.as_str()));
         Self {
             messages,
+            directory: session.directory.as_deref(),
             min_anchors: settings.min_anchors,
-            chain: chain(before, settings.chain),
+            first_head: TextIndex::new(Rendering::of(first_head)),
+            chain: chain_steps,
             planted_rules: [planted_in_head(&RULES), planted_in_head(&RULES[RULES.len() / 2..])],
             planted_chain,
             planted,
@@ -112,15 +127,6 @@ impl<'s> PreparedSession<'s> {
             answers,
         }
     }
-}
-
-/// The memory of a compactor in a chain.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ChainMemory {
-    /// The session's log: all messages ever.
-    Log,
-    /// Only the result of the compaction before.
-    Files,
 }
 
 /// One method with one budget on one session.
@@ -134,11 +140,8 @@ struct MethodRun<'r> {
 impl MethodRun<'_> {
     fn figures(mut self) -> Figures {
         self.single_compactions();
-        let log = [Measure::LogRecall, Measure::LogGrounded, Measure::LogSentences, Measure::LogRules];
-        self.chained_compactions(ChainMemory::Log, log, Measure::LogPlanted);
-        let files =
-            [Measure::FilesRecall, Measure::FilesGrounded, Measure::FilesSentences, Measure::FilesRules];
-        self.chained_compactions(ChainMemory::Files, files, Measure::FilesPlanted);
+        self.chained_compactions(ChainMemory::Log);
+        self.chained_compactions(ChainMemory::Files);
         self.planted_rules();
         self.answers();
         self.figures
@@ -146,16 +149,23 @@ impl MethodRun<'_> {
 
     fn single_compactions(&mut self) {
         let (mut recall, mut grounded) = (Vec::new(), Vec::new());
+        let mut by_length: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
         let mut all = KeptShares::default();
-        let (mut time, mut added) = (Duration::ZERO, 0);
+        let mut junk = JunkCount::default();
+        let (mut time, mut added, mut names) = (Duration::ZERO, 0, 0);
         for point in &self.replay.points {
             let start = Instant::now();
             let result = self.compact_once(&self.replay.messages[..point.step.at], point.step.tail_from);
             time += start.elapsed();
             let kept = point.needs.measure(&result.index());
             added += result.added;
+            let text = result.added_text();
+            names += self.names_in(&text).len();
+            junk += point.junk.count(&text);
             if kept.anchors.of >= self.replay.min_anchors {
                 recall.extend(kept.anchors.value());
+                by_length.entry(point.recall_by_length).or_default().extend(kept.anchors.value());
+                all.quarters.iter_mut().zip(kept.quarters).for_each(|(sum, quarter)| *sum += quarter);
                 grounded.extend(kept.grounded.value());
                 all.paths += kept.paths;
                 all.remembered += kept.remembered;
@@ -166,6 +176,17 @@ impl MethodRun<'_> {
         let count = self.replay.points.len().max(1);
         self.figures.time = time / count as u32;
         self.figures.added = added as f64 / count as f64;
+        self.figures.names = names as f64 / count as f64;
+        for (measure, shares) in by_length {
+            self.figures.set(measure, mean(shares));
+        }
+        for (measure, share) in Measure::RECALL_BY_QUARTER.into_iter().zip(all.quarters) {
+            self.figures.set(measure, share.value().filter(|_| share.of >= self.replay.min_anchors));
+        }
+        self.figures.set(Measure::Junk, junk.all().value());
+        for (measure, kind) in Measure::JUNK.into_iter().zip(JunkKind::ALL) {
+            self.figures.set(measure, junk.of_kind(kind).value());
+        }
         self.figures.set(Measure::Recall, mean(recall));
         self.figures.set(Measure::Grounded, mean(grounded));
         self.figures.set(Measure::Paths, all.paths.value());
@@ -174,25 +195,53 @@ impl MethodRun<'_> {
         self.figures.set(Measure::Rules, all.rules.value());
     }
 
-    /// Sets the four measures of a chain, and the share of planted rules it keeps.
-    fn chained_compactions(&mut self, memory: ChainMemory, measures: [Measure; 4], planted: Measure) {
+    /// Sets the measures of a chain.
+    fn chained_compactions(&mut self, memory: ChainMemory) {
         let replay = self.replay;
+        let measures = ChainMeasures::of(memory);
         if let Some(point) = replay.points.last() {
-            let result = self.compact_chain(replay.messages, &replay.chain, memory);
-            let kept = point.needs.measure(&result.index());
-            let enough = kept.anchors.of >= replay.min_anchors;
-            let shares = [
-                kept.anchors.value().filter(|_| enough),
-                kept.grounded.value().filter(|_| enough),
-                kept.sentences.value(),
-                kept.rules.value(),
-            ];
-            measures.into_iter().zip(shares).for_each(|(measure, share)| self.figures.set(measure, share));
+            let chain = self.compact_chain(replay.messages, &replay.chain, memory);
+            let kept = point.needs.measure(&chain.last.index());
+            let enough = |share: &KeptShare| share.of >= replay.min_anchors;
+            self.figures.set(measures.recall, Some(kept.anchors).filter(enough).and_then(KeptShare::value));
+            let grounded = kept.grounded.value().filter(|_| enough(&kept.anchors));
+            self.figures.set(measures.grounded, grounded);
+            self.figures.set(measures.sentences, kept.sentences.value());
+            self.figures.set(measures.rules, kept.rules.value());
+            if replay.chain.len() > 1 {
+                let [all, needed] = self.kept_since_first(&chain, &point.needs);
+                self.figures.set(measures.kept, Some(all).filter(enough).and_then(KeptShare::value));
+                self.figures
+                    .set(measures.kept_needed, Some(needed).filter(enough).and_then(KeptShare::value));
+            }
         }
-        let result = self.compact_chain(&replay.planted, &replay.planted_chain, memory);
+        let chain = self.compact_chain(&replay.planted, &replay.planted_chain, memory);
         if !replay.planted_chain.is_empty() {
-            self.figures.set(planted, rules_in(&result.index(), &replay.planted_rules[0]).value());
+            let planted = rules_in(&chain.last.index(), &replay.planted_rules[0]);
+            self.figures.set(measures.planted, planted.value());
         }
+    }
+
+    /// The share of names in the first snapshot of a chain that the last conversation still has: of all that stood in the
+    /// history, and of those that the rest of the session needed.
+    fn kept_since_first(&self, chain: &ChainEnds, needs: &Needs) -> [KeptShare; 2] {
+        let last = TextIndex::new(Rendering::of(&chain.last.messages));
+        let mut all = KeptShare::default();
+        let names = self.names_in(&chain.first.added_text());
+        let names = names.iter().filter(|name| self.replay.first_head.contains(name));
+        names.for_each(|name| all.count(last.contains(name)));
+        let first = chain.first.index();
+        let mut needed = KeptShare::default();
+        let names = needs.names().filter(|name| first.contains(name));
+        names.for_each(|name| needed.count(last.contains(name)));
+        [all, needed]
+    }
+
+    /// The distinct names in the text of a snapshot.
+    fn names_in(&self, text: &str) -> Vec<String> {
+        let mut names = AnchorCollector::new(self.replay.directory);
+        names.scan_snapshot(text);
+        names.into_vec().into_iter().map(|anchor| anchor.text).collect()
     }
 
     fn planted_rules(&mut self) {
@@ -225,15 +274,15 @@ impl MethodRun<'_> {
         self.count_defects(messages, &task)
     }
 
-    /// Follows a session through all compactions of a chain; returns the last result.
-    fn compact_chain(&mut self, log: &[Message], steps: &[CompactionStep], memory: ChainMemory) -> Compacted {
+    /// Follows a session through all compactions of a chain; returns the first and the last result.
+    fn compact_chain(&mut self, log: &[Message], steps: &[CompactionStep], memory: ChainMemory) -> ChainEnds {
         let mut compactor = self.method.open();
         let mut seen = 0;
-        let mut last = Compacted::default();
-        for step in steps {
+        let mut ends = ChainEnds::default();
+        for (nth, step) in steps.iter().enumerate() {
             let new = &log[seen..step.at];
             seen = step.at;
-            let mut context = last.messages;
+            let mut context = std::mem::take(&mut ends.last.messages);
             context.extend_from_slice(new);
             match memory {
                 ChainMemory::Log => new.iter().for_each(|message| compactor.observe(message)),
@@ -247,9 +296,12 @@ impl MethodRun<'_> {
             let tail_from = kept.unwrap_or_else(|| context.len().saturating_sub(step.at - step.tail_from));
             let task = CompactionTask { context: &context, tail_from, budget: self.budget };
             let messages = compactor.compact(&task);
-            last = self.count_defects(messages, &task);
+            ends.last = self.count_defects(messages, &task);
+            if nth == 0 {
+                ends.first = ends.last.clone();
+            }
         }
-        last
+        ends
     }
 
     /// Counts the defects of a result.
@@ -270,8 +322,15 @@ impl MethodRun<'_> {
     }
 }
 
-/// The result of a compaction.
+/// The first and the last result of a chain.
 #[derive(Default)]
+struct ChainEnds {
+    first: Compacted,
+    last: Compacted,
+}
+
+/// The result of a compaction.
+#[derive(Clone, Default)]
 struct Compacted {
     messages: Vec<Message>,
     /// The tokens besides the tail.
@@ -283,7 +342,16 @@ struct Compacted {
 impl Compacted {
     /// An index of the part that can hold needed names: the unchanged tail holds none.
     fn index(&self) -> TextIndex {
-        TextIndex::new(Rendering::of(&self.messages[..self.messages.len() - self.tail_len]))
+        TextIndex::new(Rendering::of(self.added_messages()))
+    }
+
+    /// The text of what stands before the unchanged tail.
+    fn added_text(&self) -> String {
+        self.added_messages().iter().map(readable_text).collect()
+    }
+
+    fn added_messages(&self) -> &[Message] {
+        &self.messages[..self.messages.len() - self.tail_len]
     }
 }
 
@@ -301,14 +369,19 @@ mod tests {
     use longhaul_conversation::{Origin, Part, Role, ToolCall, ToolResult};
     use serde_json::json;
 
-    /// A session in which every turn names things from earlier turns.
+    /// A session in which every turn names things of half the session ago.
     fn session(turns: usize) -> EvalSession {
+        session_naming(turns, turns / 2)
+    }
+
+    /// A session in which every turn names things of `back` turns ago.
+    fn session_naming(turns: usize, back: usize) -> EvalSession {
         let name = |nth: usize| format!("handleCase{nth}");
         let messages = (0..turns).flat_map(|nth| {
-            let old = name(nth.saturating_sub(turns / 2));
+            let old = name(nth.saturating_sub(back));
             let ask =
                 format!("Please look at {} in src/case{nth}.rs next. Never rename {old} again.", name(nth));
-            let paths = [nth, nth.saturating_sub(turns / 2)].map(|nth| format!("src/case{nth}.rs"));
+            let paths = [nth, nth.saturating_sub(back)].map(|nth| format!("src/case{nth}.rs"));
             let call = ToolCall::new(nth.to_string(), "read").with_args(json!({"paths": paths}));
             let output = format!("fn {}() calls the helper that {old} uses for its table", name(nth));
             [
@@ -355,10 +428,30 @@ mod tests {
         assert_eq!(report.class, Class::Small);
         assert!(report.needed.iter().all(|needed| *needed >= 5), "{:?}", report.needed);
         let figures = report.cells.into_iter().next().expect("one method, one budget").figures;
-        let shares: Vec<(Measure, f64)> =
-            Measure::ALL.into_iter().filter_map(|m| Some((m, figures.share(m)?))).collect();
-        assert_eq!(shares.len(), Measure::ALL.len() - 1, "all but answers: {shares:?}");
-        assert!(shares.iter().all(|(_, share)| *share == expected), "{shares:?}");
+        let is_junk = |measure: Measure| measure.as_str().starts_with("junk");
+        let missing: Vec<&'static str> = Measure::ALL
+            .into_iter()
+            .filter(|measure| figures.share(*measure).is_none())
+            .map(Measure::as_str)
+            .collect();
+        // There are no questions, little is compacted, little of the first fifth is needed in the end, and a method that
+        // keeps nothing has nothing to lose in a chain.
+        let mut expected_missing =
+            vec!["answers", "recall_20k_to_80k", "recall_over_80k", "log_kept_needed", "files_kept_needed"];
+        if !keep {
+            expected_missing.extend(["log_kept", "files_kept"]);
+        }
+        let sorted = |mut names: Vec<&'static str>| {
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(sorted(missing), sorted(expected_missing));
+        let wrong: Vec<_> = figures
+            .shares
+            .iter()
+            .filter(|(measure, share)| !is_junk(**measure) && **share != expected)
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
         figures
     }
 
@@ -373,6 +466,43 @@ mod tests {
     fn who_keeps_nothing_reaches_nothing_within_budget() {
         let figures = check_all(false, 0.0);
         assert_eq!(figures.defects, crate::Defects::default());
+    }
+
+    /// Keeps the names `handleCase…` of the newest messages of the head that fit, and a line of junk.
+    struct Newest(usize);
+
+    impl Compactor for Newest {
+        fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
+            let text: String = task.head().iter().map(readable_text).collect();
+            let mut names: Vec<&str> = text
+                .split(|c: char| !c.is_alphanumeric())
+                .filter(|word| word.starts_with("handleCase"))
+                .collect();
+            names.reverse();
+            let mut known = std::collections::HashSet::new();
+            names.retain(|name| known.insert(*name));
+            names.truncate(self.0);
+            let note = format!("Names: {}\nread paths [\n", names.join(" and "));
+            let note = Message::new("note", Role::User, vec![Part::text(Origin::Summary, note)]);
+            std::iter::once(note).chain(task.tail().iter().cloned()).collect()
+        }
+    }
+
+    #[test]
+    fn chains_and_junk_are_told_apart_from_recall() {
+        let settings = Settings { budgets: vec![TokenCount(100)], ..Settings::default() };
+        let share = |kept: usize, measure: Measure| {
+            let report =
+                evaluate(&session_naming(60, 1), &[Method::new("newest", move || Newest(kept))], &settings);
+            report.cells[0].figures.share(measure)
+        };
+        assert_eq!(share(1_000, Measure::FilesKept), Some(1.0), "each note has all of the one before");
+        let few = share(10, Measure::FilesKept).expect("the first note has names");
+        assert!(few < 0.5, "newer names take their place: {few}");
+        assert_eq!(share(10, Measure::JunkEcho), Some(0.5));
+        assert_eq!(share(10, Measure::Junk), Some(0.5), "a line counts for one kind");
+        let report = evaluate(&session_naming(60, 1), &[Method::new("newest", || Newest(10))], &settings);
+        assert_eq!(report.cells[0].figures.names, 10.0);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use longhaul_conversation::TokenCount;
 
+use crate::junk::JunkKind;
 use crate::score::KeptShare;
 use crate::session::Class;
 
@@ -49,6 +50,40 @@ pub enum Measure {
     FilesRules,
     /// [`Measure::Planted`] after such a chain.
     FilesPlanted,
+    /// [`Measure::Recall`] where less than 20,000 tokens were compacted.
+    RecallShort,
+    /// [`Measure::Recall`] where 20,000 to 80,000 tokens were compacted.
+    RecallMedium,
+    /// [`Measure::Recall`] where more than 80,000 tokens were compacted.
+    RecallLong,
+    /// [`Measure::Recall`] of names last touched in the first quarter of what was compacted.
+    RecallFirst,
+    /// [`Measure::Recall`] of names last touched in the second quarter.
+    RecallSecond,
+    /// [`Measure::Recall`] of names last touched in the third quarter.
+    RecallThird,
+    /// [`Measure::Recall`] of names last touched in the last quarter.
+    RecallFourth,
+    /// Names in the first snapshot of a chain with access to the log that the last conversation still has.
+    LogKept,
+    /// The same for those of them that the rest of the session needed.
+    LogKeptNeeded,
+    /// [`Measure::LogKept`] of a chain in which each compaction only had the result of the one before.
+    FilesKept,
+    /// [`Measure::LogKeptNeeded`] of such a chain.
+    FilesKeptNeeded,
+    /// Lines of the snapshot that no reader can use; less is better.
+    Junk,
+    /// Lines that echo a call.
+    JunkEcho,
+    /// Lines of boilerplate.
+    JunkBoilerplate,
+    /// Lines of listings.
+    JunkListing,
+    /// Lines of code with line numbers.
+    JunkNumberedCode,
+    /// Lines with a bracket that has no counterpart.
+    JunkUnbalanced,
 }
 
 /// The defects of a method over all its compactions.
@@ -69,10 +104,14 @@ pub struct Defects {
 pub struct Figures {
     /// The measured shares.
     pub shares: BTreeMap<Measure, f64>,
+    /// The number of sessions behind each share.
+    pub sessions: BTreeMap<Measure, usize>,
     /// The defects.
     pub defects: Defects,
     /// The mean number of tokens added besides the tail.
     pub added: f64,
+    /// The mean number of distinct names in what was added.
+    pub names: f64,
     /// The mean time of one compaction, including reading its messages.
     pub time: Duration,
 }
@@ -116,7 +155,7 @@ pub struct EvalSummary {
 
 impl Measure {
     /// All measures in order.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 36] = [
         Self::Recall,
         Self::Grounded,
         Self::Paths,
@@ -136,7 +175,46 @@ impl Measure {
         Self::FilesSentences,
         Self::FilesRules,
         Self::FilesPlanted,
+        Self::RecallShort,
+        Self::RecallMedium,
+        Self::RecallLong,
+        Self::RecallFirst,
+        Self::RecallSecond,
+        Self::RecallThird,
+        Self::RecallFourth,
+        Self::LogKept,
+        Self::LogKeptNeeded,
+        Self::FilesKept,
+        Self::FilesKeptNeeded,
+        Self::Junk,
+        Self::JunkEcho,
+        Self::JunkBoilerplate,
+        Self::JunkListing,
+        Self::JunkNumberedCode,
+        Self::JunkUnbalanced,
     ];
+
+    /// Recall by the quarter in which a name was last touched, in order.
+    pub(crate) const RECALL_BY_QUARTER: [Self; 4] =
+        [Self::RecallFirst, Self::RecallSecond, Self::RecallThird, Self::RecallFourth];
+
+    /// Junk by kind, in the order of [`JunkKind::ALL`].
+    pub(crate) const JUNK: [Self; JunkKind::ALL.len()] = [
+        Self::JunkEcho,
+        Self::JunkBoilerplate,
+        Self::JunkListing,
+        Self::JunkNumberedCode,
+        Self::JunkUnbalanced,
+    ];
+
+    /// Recall by the length of what is compacted.
+    pub(crate) fn recall_by_length(length: TokenCount) -> Self {
+        match length.0 {
+            ..20_000 => Self::RecallShort,
+            20_000..=80_000 => Self::RecallMedium,
+            _ => Self::RecallLong,
+        }
+    }
 
     /// The stable name in JSON.
     pub fn as_str(self) -> &'static str {
@@ -160,11 +238,33 @@ impl Measure {
             Self::FilesSentences => "files_sentences",
             Self::FilesRules => "files_rules",
             Self::FilesPlanted => "files_planted",
+            Self::RecallShort => "recall_under_20k",
+            Self::RecallMedium => "recall_20k_to_80k",
+            Self::RecallLong => "recall_over_80k",
+            Self::RecallFirst => "recall_quarter_1",
+            Self::RecallSecond => "recall_quarter_2",
+            Self::RecallThird => "recall_quarter_3",
+            Self::RecallFourth => "recall_quarter_4",
+            Self::LogKept => "log_kept",
+            Self::LogKeptNeeded => "log_kept_needed",
+            Self::FilesKept => "files_kept",
+            Self::FilesKeptNeeded => "files_kept_needed",
+            Self::Junk => "junk",
+            Self::JunkEcho => "junk_echo",
+            Self::JunkBoilerplate => "junk_boilerplate",
+            Self::JunkListing => "junk_listing",
+            Self::JunkNumberedCode => "junk_numbered_code",
+            Self::JunkUnbalanced => "junk_unbalanced",
         }
     }
 }
 
 impl Figures {
+    /// The number of sessions behind a share.
+    pub fn session_count(&self, measure: Measure) -> usize {
+        self.sessions.get(&measure).copied().unwrap_or_default()
+    }
+
     /// The share, if it could be measured.
     pub fn share(&self, measure: Measure) -> Option<f64> {
         self.shares.get(&measure).copied()
@@ -173,6 +273,7 @@ impl Figures {
     pub(crate) fn set(&mut self, measure: Measure, share: Option<f64>) {
         if let Some(share) = share {
             self.shares.insert(measure, share);
+            self.sessions.insert(measure, 1);
         }
     }
 }
@@ -217,6 +318,8 @@ fn mean_figures(all: &[&Figures]) -> Figures {
     let mut figures = Figures::default();
     for measure in Measure::ALL {
         figures.set(measure, mean(all.iter().filter_map(|one| one.share(measure))));
+        let count = all.iter().map(|one| one.session_count(measure)).sum();
+        figures.sessions.entry(measure).and_modify(|sessions| *sessions = count);
     }
     for one in all {
         figures.defects.pairing += one.defects.pairing;
@@ -225,6 +328,7 @@ fn mean_figures(all: &[&Figures]) -> Figures {
         figures.defects.changed_tails += one.defects.changed_tails;
     }
     figures.added = mean(all.iter().map(|one| one.added)).unwrap_or_default();
+    figures.names = mean(all.iter().map(|one| one.names)).unwrap_or_default();
     figures.time =
         Duration::from_secs_f64(mean(all.iter().map(|one| one.time.as_secs_f64())).unwrap_or_default());
     figures
@@ -261,5 +365,20 @@ mod tests {
         let figures = &summary.cell("m", TokenCount(1)).expect("it was measured").figures;
         assert_eq!((summary.sessions, figures.share(Measure::Recall)), (3, Some(0.75)));
         assert_eq!((figures.share(Measure::Answers), figures.defects.pairing), (None, 3));
+        let counts = [Measure::Recall, Measure::Answers].map(|measure| figures.session_count(measure));
+        assert_eq!(counts, [2, 0], "a session without a figure does not enter it");
+    }
+
+    #[test]
+    fn recall_is_told_by_the_length_of_what_was_compacted() {
+        for (length, expected) in [
+            (0, Measure::RecallShort),
+            (19_999, Measure::RecallShort),
+            (20_000, Measure::RecallMedium),
+            (80_000, Measure::RecallMedium),
+            (80_001, Measure::RecallLong),
+        ] {
+            assert_eq!(Measure::recall_by_length(TokenCount(length)), expected, "{length}");
+        }
     }
 }

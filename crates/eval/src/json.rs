@@ -9,7 +9,7 @@ use crate::session::Class;
 pub fn to_json(reports: &[SessionReport]) -> Value {
     let summary = |class: Class| {
         let summary = EvalSummary::of(reports, class);
-        json!({"sessions": summary.sessions, "cells": summary.cells.iter().map(cell_json).collect::<Vec<_>>()})
+        json!({"sessions": summary.sessions, "cells": summary.cells.iter().map(mean_json).collect::<Vec<_>>()})
     };
     let sessions: Vec<Value> = reports
         .iter()
@@ -32,21 +32,35 @@ pub fn to_json(reports: &[SessionReport]) -> Value {
     })
 }
 
+/// A cell of means, with the number of sessions behind each.
+fn mean_json(cell: &Cell) -> Value {
+    let mut fields = cell_fields(cell);
+    let counts =
+        cell.figures.sessions.iter().map(|(measure, count)| (measure.as_str().to_string(), json!(count)));
+    fields.insert("sessions".into(), Value::Object(counts.collect()));
+    Value::Object(fields)
+}
+
 fn cell_json(cell: &Cell) -> Value {
+    Value::Object(cell_fields(cell))
+}
+
+fn cell_fields(cell: &Cell) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("method".into(), json!(cell.method));
     fields.insert("budget".into(), json!(cell.budget));
     for (measure, share) in &cell.figures.shares {
         fields.insert(measure.as_str().into(), json!(share));
     }
-    let Figures { defects, added, time, .. } = &cell.figures;
+    let Figures { defects, added, names, time, .. } = &cell.figures;
     fields.insert("added_tokens".into(), json!(added));
+    fields.insert("names".into(), json!(names));
     fields.insert("milliseconds".into(), json!(time.as_secs_f64() * 1_000.0));
     fields.insert("pairing_faults".into(), json!(defects.pairing));
     fields.insert("bad_starts".into(), json!(defects.bad_starts));
     fields.insert("over_budget".into(), json!(defects.over_budget));
     fields.insert("changed_tails".into(), json!(defects.changed_tails));
-    Value::Object(fields)
+    fields
 }
 
 #[cfg(test)]
@@ -80,6 +94,8 @@ mod tests {
         assert_eq!(value["real"]["sessions"], 1);
         assert_eq!(value["sessions"][0]["cells"][0]["recall"], 0.5);
         assert_eq!(value["sessions"][0]["cells"][0].get("answers"), None);
+        assert_eq!(value["real"]["cells"][0]["sessions"], json!({"recall": 1, "grounded": 1}));
+        assert_eq!(value["sessions"][0]["cells"][0].get("sessions"), None);
         assert_eq!(value["scripted"]["cells"], json!([]));
     }
 }

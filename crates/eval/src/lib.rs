@@ -18,12 +18,16 @@
 
 mod anchors;
 mod baselines;
+mod chain_measures;
 mod evaluate;
 mod excerpt;
 mod figures;
 mod index;
 mod json;
+mod junk;
+mod ledger_names;
 mod method;
+mod needs;
 mod offline;
 mod paths;
 mod planted;
@@ -32,6 +36,7 @@ mod rereads;
 mod score;
 mod sentences;
 mod session;
+mod split;
 mod text;
 mod tfidf;
 
@@ -40,8 +45,10 @@ pub use evaluate::{Settings, evaluate};
 pub use figures::{Cell, Defects, EvalSummary, Figures, Measure, SessionReport};
 pub use json::to_json;
 pub use method::{CompactionTask, Compactor, Method};
+pub use needs::{CutNeeds, needs_at_cuts};
 pub use offline::offline;
 pub use score::KeptShare;
 pub use session::{Class, EvalSession};
+pub use split::{Half, Split, SplitError};
 
 pub use text::count_tokens;

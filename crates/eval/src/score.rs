@@ -56,6 +56,8 @@ struct NeededAnchor {
     neighbours: Vec<Neighbours>,
     /// The number of them required for grounding: there may have been fewer than usual.
     grounding: usize,
+    /// The quarter of the head, from 0, in which it was last touched.
+    quarter: usize,
 }
 
 /// The kept shares of what was needed.
@@ -73,6 +75,8 @@ pub(crate) struct KeptShares {
     pub sentences: KeptShare,
     /// The rules among those sentences.
     pub rules: KeptShare,
+    /// The names by the quarter of the head in which they were last touched.
+    pub quarters: [KeptShare; 4],
 }
 
 impl Needs {
@@ -90,16 +94,18 @@ impl Needs {
             if tail_index.contains(&anchor.text) {
                 continue;
             }
-            let mut neighbours: Vec<Neighbours> = head_index
-                .occurrences(&anchor.text)
-                .map(|start| head_index.neighbours(start, anchor.text.len()))
-                .collect();
+            let places: Vec<usize> = head_index.occurrences(&anchor.text).collect();
+            let Some(last) = places.iter().max() else { continue };
+            let quarter = last * 4 / head_index.text().len();
+            let mut neighbours: Vec<Neighbours> =
+                places.iter().map(|start| head_index.neighbours(*start, anchor.text.len())).collect();
             neighbours.sort_unstable();
             neighbours.dedup();
-            let Some(most) = neighbours.iter().map(Vec::len).max() else { continue };
+            let most = neighbours.iter().map(Vec::len).max().unwrap_or_default();
             let first = later_index.occurrences(&anchor.text).min();
             let remembered = first.is_some_and(|place| later_text.speaker_at(place) == Speaker::Model);
-            anchors.push(NeededAnchor { anchor, remembered, neighbours, grounding: most.min(GROUNDING) });
+            let grounding = most.min(GROUNDING);
+            anchors.push(NeededAnchor { anchor, remembered, neighbours, grounding, quarter });
         }
 
         let mut known = HashSet::new();
@@ -108,6 +114,11 @@ impl Needs {
             !tail_index.text().contains(&sentence.text) && known.insert(sentence.text.clone())
         });
         Self { anchors, sentences: typed }
+    }
+
+    /// The needed names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.anchors.iter().map(|needed| needed.anchor.text.as_str())
     }
 
     /// The number of needed names.
@@ -122,6 +133,7 @@ impl Needs {
             let found: Vec<usize> = context.occurrences(&needed.anchor.text).collect();
             let is_found = !found.is_empty();
             kept.anchors.count(is_found);
+            kept.quarters[needed.quarter].count(is_found);
             kept.grounded.count(found.iter().any(|start| needed.is_grounded(context, *start)));
             if needed.anchor.kind == EvalAnchorKind::Path {
                 kept.paths.count(is_found);
@@ -196,6 +208,20 @@ mod tests {
         let needs = Needs::of(&head, &[], &later, None);
         assert_eq!(needs.anchor_count(), 3);
         assert_eq!(measure(&needs, &[user("newName")]).remembered, share(1, 1));
+    }
+
+    #[test]
+    fn a_name_belongs_to_the_quarter_of_its_last_touch() {
+        let filler = |nth: usize| format!("{} here", "plain words ".repeat(20 + nth));
+        let head = [
+            user(&format!("first_name and last_name. {}", filler(0))),
+            user(&format!("{} second_name.", filler(1))),
+            user(&format!("{} third_name.", filler(2))),
+            user(&format!("{} last_name.", filler(3))),
+        ];
+        let needs = Needs::of(&head, &[], &[model("first_name second_name third_name last_name")], None);
+        let kept = measure(&needs, &[user("last_name and first_name")]);
+        assert_eq!(kept.quarters, [share(1, 1), share(0, 1), share(0, 1), share(1, 1)]);
     }
 
     #[test]

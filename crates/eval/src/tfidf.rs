@@ -1,4 +1,4 @@
-//! The strongest simple baseline: TF-IDF over lines.
+//! A simple baseline: TF-IDF over lines.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 

@@ -85,7 +85,9 @@ impl Compactor for Everything {
 fn everything_kept_is_everything_reached() {
     let Some(subjects) = subjects() else { return };
     let figures = figures(&subjects, Method::new("everything", || Everything));
-    let missed: Vec<_> = figures.shares.iter().filter(|(_, share)| **share < 1.0).collect();
+    let is_junk = |measure: &Measure| measure.as_str().starts_with("junk");
+    let missed: Vec<_> =
+        figures.shares.iter().filter(|(measure, share)| !is_junk(measure) && **share < 1.0).collect();
     assert!(missed.is_empty(), "{missed:?}");
     assert_eq!((figures.defects.pairing, figures.defects.changed_tails), (0, 0));
 }
