@@ -9,7 +9,7 @@ mod sources;
 
 use longhaul_conversation::{Message, MessageId, Ordinal, Origin, Part, Role, TokenCount};
 use longhaul_extract::measure_coverage;
-use longhaul_snapshot::{Entry, FOUND, Section, Snapshot, USER_SAID, without_state};
+use longhaul_snapshot::{Entry, FOUND, Section, Snapshot, without_state};
 use longhaul_text::split_units;
 use serde::Serialize;
 
@@ -245,6 +245,10 @@ impl<'a> SnapshotWriter<'a> {
                 return None;
             }
             notes.quoted.push(quote.clone());
+            let mut rules = self.analysis.tracker().rules().active();
+            if rules.any(|rule| sources::says(&rule.text, &quote.text)) {
+                return None;
+            }
             return Some(Line { mark: Some(quote.message), lines: vec![quote.text], ..line.clone() });
         }
         let rule = rule.trim_start_matches(FOUND.trim_end()).trim_start();
@@ -268,7 +272,7 @@ impl Line {
     fn weigh(&mut self, sources: &Sources<'_>, cost: f64) {
         let section = match self.section {
             Section::OverallGoal => 3.0,
-            Section::ActiveConstraints => 2.0,
+            Section::ActiveConstraints | Section::UserSaid => 2.0,
             Section::TaskState => 1.5,
             Section::KeyKnowledge | Section::RecentActions => 0.5,
             // The record of work knows these for certain.
@@ -278,10 +282,11 @@ impl Line {
     }
 }
 
-/// The lines of a summary, each with those indented below it. Text in sections of its own counts as knowledge.
+/// The lines of a summary, each with those indented below it. Text in sections of its own counts as knowledge; the user's
+/// words are known better than a model could tell them.
 fn read_lines(summary: &Snapshot) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    for (section, entries) in summary.sections() {
+    for (section, entries) in summary.sections().filter(|(section, _)| *section != Section::UserSaid) {
         for entry in entries {
             let mark = entry.marks().last().copied();
             for (nth, text) in entry.lines().iter().enumerate() {
@@ -309,8 +314,8 @@ fn without_bullet(text: &str) -> &str {
     text.trim_start_matches(['-', '*', '+', '•']).trim()
 }
 
-/// Puts two snapshots together. The goal is said once; the record of work stands before what else is said about files; a
-/// rule stands behind the rules and before the user's words.
+/// Puts two snapshots together. The goal is said once; the record of work stands before what else is said about files, and
+/// the user's rules before those that a model found.
 fn merge(beside: &Snapshot, own: &Snapshot) -> Snapshot {
     let mut merged = Snapshot::new(beside.through());
     for section in Section::ALL {
@@ -318,30 +323,15 @@ fn merge(beside: &Snapshot, own: &Snapshot) -> Snapshot {
         let entries = beside.entries(section);
         let (before, behind) = match section {
             Section::OverallGoal if !own.is_empty() => Default::default(),
-            Section::ActiveConstraints => pins_and_words(entries),
-            Section::ArtifactTrail | Section::FileSystemState => (entries.to_vec(), Vec::new()),
+            Section::ActiveConstraints | Section::ArtifactTrail | Section::FileSystemState => {
+                (entries.to_vec(), Vec::new())
+            }
             _ => (Vec::new(), entries.to_vec()),
         };
         let all = before.into_iter().chain(own.iter().cloned()).chain(behind);
         all.for_each(|entry| merged.push(section, entry));
     }
     merged
-}
-
-/// Parts the rules from the user's words, which may stand in one entry if they are of one message.
-fn pins_and_words(entries: &[Entry]) -> (Vec<Entry>, Vec<Entry>) {
-    let words_from = |entry: &Entry| entry.lines().iter().position(|line| line.starts_with(USER_SAID));
-    let Some(index) = entries.iter().position(|entry| words_from(entry).is_some()) else {
-        return (entries.to_vec(), Vec::new());
-    };
-    let mixed = &entries[index];
-    let (rules, words) = mixed.lines().split_at(words_from(mixed).unwrap_or(0));
-    let marked = |lines: &[String]| Entry::new(mixed.marks().iter().copied(), lines);
-    let mut before = entries[..index].to_vec();
-    before.push(marked(rules));
-    let mut behind = vec![marked(words)];
-    behind.extend_from_slice(&entries[index + 1..]);
-    (before, behind)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::adopt::SummaryNotes;
 use crate::analysis::Analysis;
 use crate::budget::Budget;
 use crate::draft::{Draft, DraftRefusal, Written};
-use crate::gain::{is_too_little, why_not_applied};
+use crate::gain::{is_too_little, why_not_applied, why_so_little};
 use crate::input::Input;
 use crate::last_resort::plan_last_resort;
 use crate::outcome::{Attempt, DraftFigures, Outcome};
@@ -108,7 +108,7 @@ fn settle(
         return outcome;
     }
     if !attempt.plan.names_any(unsaved) {
-        return compacted(input, attempt, unsaved);
+        return compacted(analysis, attempt, unsaved);
     }
     let mut adjusted = attempt.with_plan(input, attempt.plan.clone().without(unsaved));
     if adjusted.after > analysis.window() {
@@ -120,7 +120,7 @@ fn settle(
     }
     match reject(analysis, &adjusted, is_vain) {
         Some(outcome) => outcome,
-        None => compacted(input, adjusted, unsaved),
+        None => compacted(analysis, adjusted, unsaved),
     }
 }
 
@@ -154,17 +154,19 @@ fn reject(analysis: &Analysis<'_>, attempt: &Attempt, is_vain: &mut bool) -> Opt
     Some(outcome)
 }
 
-fn compacted(input: &Input<'_>, attempt: Attempt, unsaved: &BTreeSet<String>) -> Outcome {
+fn compacted(analysis: &Analysis<'_>, attempt: Attempt, unsaved: &BTreeSet<String>) -> Outcome {
+    let input = &analysis.input;
     let status = match attempt.plan.rung {
         Rung::LastResort(_) => Status::LastResort,
         _ => Status::Compressed,
     };
-    let reason = describe(input, &attempt);
+    let reason = describe(analysis, &attempt);
     Outcome::changed(input, attempt, status, reason, unsaved)
 }
 
-/// A finished compaction in words: its occasion and both sizes.
-fn describe(input: &Input<'_>, attempt: &Attempt) -> String {
+/// A finished compaction in words: its occasion and both sizes; where little was gained, how little and why.
+fn describe(analysis: &Analysis<'_>, attempt: &Attempt) -> String {
+    let input = &analysis.input;
     let Budget { window, threshold, .. } = input.options.budget;
     let (before, after) = (attempt.plan.before, attempt.after);
     let occasion = match threshold.tokens(window) {
@@ -177,7 +179,11 @@ fn describe(input: &Input<'_>, attempt: &Attempt) -> String {
         Rung::LastResort(_) => "; an ordinary compaction would not fit",
         _ => "",
     };
-    format!("Compacted{occasion}: {before} → {after} tokens{rest}")
+    let vain = is_too_little(before, after).then(|| {
+        let saved = (before - after).share_of(before) * 100.0;
+        format!("; saved only {saved:.0} %: {}", why_so_little(analysis, &attempt.plan))
+    });
+    format!("Compacted{occasion}: {before} → {after} tokens{rest}{}", vain.unwrap_or_default())
 }
 
 fn figures(input: &Input<'_>, written: &Written) -> DraftFigures {

@@ -2,6 +2,7 @@
 
 use longhaul_conversation::{Message, Origin, Part, Role, TokenCount, Trigger};
 use longhaul_snapshot::any_snapshot;
+use longhaul_text::{Unit, split_units};
 
 use crate::analysis::{ACKNOWLEDGEMENT, Analysis};
 use crate::ordinary::{bound, target};
@@ -49,7 +50,8 @@ pub(crate) fn why_not_applied(
 ) -> Option<String> {
     let before = plan.before;
     if after >= before {
-        return Some(format!("nothing to gain: {before} tokens would become {after}"));
+        let cause = why_so_little(analysis, plan);
+        return Some(format!("nothing to gain: {before} tokens would become {after}; {cause}"));
     }
     if before > analysis.window() {
         return None;
@@ -72,6 +74,38 @@ fn why_too_little(before: TokenCount, after: TokenCount) -> Option<String> {
         .then(|| format!("nothing to gain: compaction would save only {:.0} %", gained * 100.0))
 }
 
+/// The reason why a pass gains so little: the largest part of the request that stays.
+pub(crate) fn why_so_little(analysis: &Analysis<'_>, plan: &Plan) -> String {
+    let fixed = analysis.fixed.tokens();
+    let tail = plan.compaction().map_or_else(Vec::new, |plan| plan.shortened_tail(analysis.messages()));
+    let whole = analysis.size(&tail).tokens();
+    if fixed > whole {
+        return format!("system prompt, tools and context take {fixed} and are kept");
+    }
+    let sizes = tail.iter().map(|message| analysis.size(std::slice::from_ref(message)).tokens());
+    // Of several that are equally large the newest is named.
+    let largest = sizes.enumerate().max_by_key(|(index, size)| (*size, *index));
+    match largest.zip(plan.tail_from()) {
+        Some(((index, size), start)) if size.0 * 2 >= whole.0 => {
+            let name = describe_message(&tail[index]);
+            let at = analysis.ordinals.get(start + index).map(|at| format!("{at}, ")).unwrap_or_default();
+            format!("one message ({at}{name}) takes {size} tokens and is kept whole")
+        }
+        _ => format!("the newest {} messages take {whole} tokens and are kept", tail.len()),
+    }
+}
+
+/// `output of Bash`, `user message`
+fn describe_message(message: &Message) -> String {
+    match message.results().next() {
+        Some(result) => {
+            result.name.as_ref().map_or("tool output".to_string(), |name| format!("output of {name}"))
+        }
+        None if message.role == Role::User => "user message".to_string(),
+        None => "model message".to_string(),
+    }
+}
+
 /// Size of the user's newest message, where a plan cuts it off and the snapshot does not say all of it. What came along
 /// with it, such as a document, counts only as far as a snapshot has room for it.
 fn lost_words(analysis: &Analysis<'_>, plan: &Plan, now: &[Message]) -> TokenCount {
@@ -91,7 +125,11 @@ fn lost_words(analysis: &Analysis<'_>, plan: &Plan, now: &[Message]) -> TokenCou
     let parts = now.iter().flat_map(|message| &message.parts);
     let snapshot = parts.filter(|part| part.origin == Origin::Summary).filter_map(Part::as_text);
     let snapshot: Vec<String> = snapshot.map(words).collect();
-    let is_said = |text: &str| snapshot.iter().any(|snapshot| snapshot.contains(&words(text)));
+    // Its sentences may stand in different sections.
+    let is_said = |text: &str| {
+        let said = |unit: Unit<'_>| snapshot.iter().any(|snapshot| snapshot.contains(&words(unit.text)));
+        split_units(text).into_iter().all(said)
+    };
     let is_kept = match size <= analysis.options().budget.snapshot {
         true => newest.parts.iter().filter_map(Part::as_text).all(is_said),
         false => typed(newest).all(is_said),

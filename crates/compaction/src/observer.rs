@@ -78,7 +78,9 @@ impl Observer<'_> {
             }
             SnapshotSource::Known { through } => {
                 let sections = snapshot.sections();
-                let sections = sections.filter(|(section, _)| *section != Section::ActiveConstraints);
+                let are_words =
+                    |section: Section| matches!(section, Section::ActiveConstraints | Section::UserSaid);
+                let sections = sections.filter(|(section, _)| !are_words(*section));
                 for entry in sections.flat_map(|(_, entries)| entries) {
                     let at = entry.marks().last().copied().unwrap_or(through);
                     entry.lines().iter().for_each(|line| self.quote(line, at));
@@ -99,6 +101,7 @@ impl Observer<'_> {
                 let at = entry.marks().last().copied().unwrap_or(through);
                 match section {
                     Section::ActiveConstraints => carry_over_words(self.words, at, entry.lines()),
+                    Section::UserSaid => self.words.add(at, &entry.lines().join("\n")),
                     // What was to be done then may be done later: only the requests know.
                     Section::TaskState => {
                         entry.lines().iter().for_each(|line| self.quote(without_state(line), at));
@@ -115,7 +118,10 @@ impl Observer<'_> {
     fn quote_foreign(&mut self, snapshot: &Snapshot, at: Ordinal) {
         for SnapshotLine { section, line, .. } in snapshot.lines() {
             match section {
-                Section::OverallGoal | Section::ActiveConstraints | Section::TaskState => {
+                Section::OverallGoal
+                | Section::ActiveConstraints
+                | Section::UserSaid
+                | Section::TaskState => {
                     let line = without_state(line.strip_prefix(USER_SAID).unwrap_or(line));
                     let line = line.strip_prefix(FOUND).unwrap_or(line);
                     self.quote(&format!("{FOUND}{line}"), at);
@@ -130,6 +136,7 @@ impl Observer<'_> {
     }
 }
 
+/// Carries over the user's words from an older snapshot, where they stand behind the rules.
 fn carry_over_words(words: &mut UserWords, at: Ordinal, lines: &[String]) {
     let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
     if words_from < lines.len() {

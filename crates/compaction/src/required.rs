@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use longhaul_conversation::{Estimator, Message, Ordinal, Origin, Part, Role, TokenCount, grouped};
 use longhaul_directives::UserRule;
-use longhaul_snapshot::{Entry, Section, Snapshot, USER_SAID, own_snapshot};
+use longhaul_snapshot::{Entry, Section, Snapshot, own_snapshot};
 use longhaul_text::{Ends, ends};
 
 use crate::phrase_search::find_phrases;
@@ -47,10 +47,10 @@ pub(crate) fn minimal_snapshot(
         let text = typed(words.message).collect::<Vec<_>>().join("\n");
         let Ends { head, tail, omitted } = ends(&text, SHORTEST_WORDS);
         let text = match omitted {
-            0 => format!("{USER_SAID}{head}{tail}"),
-            _ => format!("{USER_SAID}{head}\n… {} characters more, {}\n{tail}", grouped(omitted), words.at),
+            0 => format!("{head}{tail}"),
+            _ => format!("{head}\n… {} characters more, {}\n{tail}", grouped(omitted), words.at),
         };
-        snapshot.push(Section::ActiveConstraints, Entry::new([words.at], text.lines()));
+        snapshot.push(Section::UserSaid, Entry::new([words.at], text.lines()));
     }
     snapshot
 }
@@ -130,7 +130,7 @@ fn with_rules(snapshot: &Snapshot, rules: &[&UserRule]) -> Snapshot {
 
 #[cfg(test)]
 mod tests {
-    use longhaul_snapshot::parse_snapshot;
+    use longhaul_snapshot::{FRAME, parse_snapshot};
 
     use super::*;
 
@@ -148,13 +148,16 @@ mod tests {
     fn instructions_come_before_what_was_there() {
         let tracker = tracker(&["Never commit to main.", "Always run the tests first."]);
         let mut snapshot = Snapshot::new(Some(Ordinal(2)));
-        snapshot.push(Section::ActiveConstraints, Entry::new([Ordinal(2)], ["User: hello"]));
+        snapshot.push(Section::UserSaid, Entry::new([Ordinal(2)], ["hello"]));
         snapshot.push(Section::TaskState, Entry::unmarked("a task"));
         let kept = keep_rules(snapshot, &tracker, &[user("Well. Always run the tests first.")]);
         assert_eq!(
             kept.render(),
-            "<state_snapshot through=\"m2\">\n<active_constraints>\n[m1] Never commit to main.\n[m2] User: hello\n\
-             </active_constraints>\n<task_state>\na task\n</task_state>\n</state_snapshot>"
+            format!(
+                "<state_snapshot through=\"m2\">\n{FRAME}\n<active_constraints>\n[m1] Never commit to main.\n\
+                 </active_constraints>\n<user_said>\n[m2] hello\n</user_said>\n<task_state>\na task\n</task_state>\n\
+                 </state_snapshot>"
+            )
         );
         assert_eq!(keep_rules(kept.clone(), &tracker, &[user("Always run the tests first.")]), kept);
         let summary = Part::text(Origin::Summary, kept.render());
@@ -170,8 +173,8 @@ mod tests {
         let words = NewestWords { index: 0, message: &message, at: Ordinal(7) };
         let snapshot = minimal_snapshot(&tracker, Some(Ordinal(9)), &[], Some(words));
         let text = snapshot.render();
-        assert!(text.contains("User: Fix the parser.") && text.contains("Thanks!"), "{text}");
-        assert!(text.contains("characters more, m7") && text.len() < 500, "{text}");
+        assert!(text.contains("[m7] Fix the parser.") && text.contains("Thanks!"), "{text}");
+        assert!(text.contains("characters more, m7") && text.len() < 800, "{text}");
         assert_eq!(parse_snapshot(&text), Some(snapshot));
     }
 }

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(later.last(), tracker.last());
         let second = snapshot(&later);
         for kept in
-            ["[m1] Never touch vendor/legacy.", "User: Fix the upload.", "retry_count", "src/upload.rs"]
+            ["[m1] Never touch vendor/legacy.", "[m1] Fix the upload.", "retry_count", "src/upload.rs"]
         {
             assert!(first.contains(kept) && second.contains(kept), "{kept}\n{first}\n{second}");
         }

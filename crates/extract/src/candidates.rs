@@ -10,7 +10,8 @@ use super::gather::Source;
 pub struct Candidate<'c> {
     /// The message that has it.
     pub at: Ordinal,
-    pub(crate) source: Source,
+    /// The author of it.
+    pub source: Source,
     /// The line itself.
     pub text: &'c str,
     /// Its anchors, by number, each once.

@@ -260,7 +260,7 @@ fn change_in(args: &Value) -> FileChange {
 }
 
 /// The change of blocks such as `------- SEARCH … ======= … +++++++ REPLACE`.
-fn blocks_change(blocks: &str) -> FileChange {
+pub(super) fn blocks_change(blocks: &str) -> FileChange {
     let (mut old, mut new) = (String::new(), String::new());
     let mut sum = FileChange::default();
     let mut side = 0;

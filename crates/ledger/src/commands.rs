@@ -38,6 +38,11 @@ pub(super) struct PendingCommand {
 }
 
 impl PendingCommand {
+    /// True if the command does nothing but show files.
+    pub(super) fn only_reads(&self) -> bool {
+        self.runner.is_none() && !self.effects.is_empty() && self.effects.iter().all(FileEffect::is_reading)
+    }
+
     /// The folder below the project that the command goes to, if it goes to one.
     pub(super) fn goes_to(&self) -> Option<&str> {
         self.leaves.as_deref().filter(|directory| !directory.is_empty() && !is_absolute(directory))
@@ -55,7 +60,7 @@ impl Ledger {
         at: Ordinal,
     ) -> PendingCommand {
         self.commands.push(CommandEntry {
-            text: cut(command, MAX_TEXT_CHARS),
+            text: cut(&without_documents(command), MAX_TEXT_CHARS),
             purpose: script.purpose,
             outcome: WorkOutcome::Running,
             exit_code: None,
@@ -274,6 +279,35 @@ impl Ledger {
             }
         }
     }
+}
+
+/// A command without the text of its here-documents: that is seldom what it is about.
+fn without_documents(command: &str) -> Cow<'_, str> {
+    if !command.contains("<<") {
+        return Cow::Borrowed(command);
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let mut end: Option<&str> = None;
+    for line in command.lines() {
+        match end {
+            Some(word) if line.trim() == word => end = None,
+            Some(_) => continue,
+            None => {
+                kept.push(line);
+                end = document_word(line);
+            }
+        }
+    }
+    Cow::Owned(kept.join("\n"))
+}
+
+/// The word that ends the here-document which a line begins.
+fn document_word(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("<<")?;
+    let word = rest.trim_start_matches(['-', '~', ' ', '\'', '"', '\\']);
+    let end = word.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(word.len());
+    let is_word = !rest.starts_with('<') && word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (is_word && end > 0).then(|| &word[..end])
 }
 
 /// The number of entries among which a run that passes looks for failures that it fixes.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::entries::{FileChange, LineRange};
-use super::symbols::symbols_in;
+use super::symbols::{keys_in, symbols_in};
 
 /// One operation on one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,10 @@ impl FileEffect {
         Self::new(path, FileOperation::Read { range })
     }
 
+    pub(crate) fn is_reading(&self) -> bool {
+        matches!(self.act, FileOperation::Read { .. })
+    }
+
     /// A writing of this whole text.
     pub(super) fn write(path: impl Into<String>, text: Option<&str>) -> Self {
         Self::new(path, FileOperation::Write { change: written(text), hash: text.map(hash_text) })
@@ -68,17 +72,10 @@ pub(super) fn replaced(old: &str, new: &str) -> FileChange {
     let same_start = before.iter().zip(&after).take_while(|(old, new)| old == new).count();
     let (before, after) = (&before[same_start..], &after[same_start..]);
     let same_end = before.iter().rev().zip(after.iter().rev()).take_while(|(old, new)| old == new).count();
-    let mut symbols = symbols_in(new);
-    if symbols.is_empty() {
-        symbols = symbols_in(old);
-    }
-    FileChange {
-        edits: 1,
-        added: count(after.len() - same_end),
-        removed: count(before.len() - same_end),
-        symbols,
-        last: None,
-    }
+    let (before, after) = (&before[..before.len() - same_end], &after[..after.len() - same_end]);
+    let found = [symbols_in(new), symbols_in(old), keys_in(after), keys_in(before)];
+    let symbols = found.into_iter().find(|symbols| !symbols.is_empty()).unwrap_or_default();
+    FileChange { edits: 1, added: count(after.len()), removed: count(before.len()), symbols, last: None }
 }
 
 /// The number of lines of a text.

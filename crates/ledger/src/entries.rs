@@ -25,6 +25,21 @@ pub struct FileEntry {
     /// A hash of the content when it was last read or written whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// Its changes, one by one, so that its state at an earlier message can be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<FileStep>,
+}
+
+/// One change of a file's content or state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStep {
+    /// The message that made it.
+    pub at: Ordinal,
+    /// The state of the file afterwards.
+    pub state: FileState,
+    /// The size of this change alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<FileChange>,
 }
 
 /// The state of a file.

@@ -136,6 +136,7 @@ impl Ledger {
                     file.state = FileState::Restored;
                     file.change = None;
                     file.last = at;
+                    file.note_step(at, None);
                 }
             }
         }
@@ -150,6 +151,7 @@ impl Ledger {
         {
             file.state = FileState::Deleted;
             file.last = at;
+            file.note_step(at, None);
             found = true;
         }
         // A folder of which files are known is told by them.
@@ -157,6 +159,7 @@ impl Ledger {
             let file = self.touch(path, at);
             file.existed |= file.first == at;
             file.state = FileState::Deleted;
+            file.note_step(at, None);
         }
     }
 
@@ -166,11 +169,16 @@ impl Ledger {
         file.existed |= file.first == at;
         let mut moved = file.clone();
         file.state = FileState::Moved { to: to_key.clone() };
+        file.note_step(at, None);
         moved.path = to.to_string();
         moved.last = at;
         if !moved.state.is_change() {
             moved.state = FileState::Modified;
         }
+        // Under its new name it is there only from now on.
+        moved.steps.clear();
+        let change = moved.change.clone();
+        moved.note_step(at, change.as_ref());
         self.files.insert(to_key, moved);
     }
 
@@ -186,6 +194,7 @@ impl Ledger {
             read: None,
             change: None,
             hash: None,
+            steps: Vec::new(),
         });
         file.last = file.last.max(at);
         file
@@ -207,6 +216,7 @@ impl FileEntry {
         if matches!(self.state, FileState::Deleted | FileState::Moved { .. }) {
             // It is there again, whoever put it there.
             self.state = FileState::Read;
+            self.note_step(at, None);
         }
     }
 
@@ -214,6 +224,7 @@ impl FileEntry {
         self.change.get_or_insert_default().add(change, at);
         self.hash = hash;
         self.state = if self.existed { FileState::Modified } else { FileState::Created };
+        self.note_step(at, Some(change));
     }
 
     /// Takes in what is known of the same file under another spelling.
@@ -221,6 +232,8 @@ impl FileEntry {
         let other_is_newer = other.last >= self.last;
         self.first = self.first.min(other.first);
         self.existed |= other.existed;
+        self.steps.extend(other.steps);
+        self.steps.sort_by_key(|step| step.at);
         if let Some(read) = other.read {
             match &mut self.read {
                 Some(known) => {

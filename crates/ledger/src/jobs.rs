@@ -131,6 +131,8 @@ pub(super) fn background_handle(text: &str) -> Option<String> {
 /// The id that a shell says in the first bytes of an output or in the last.
 fn handle_in(start: &str, end: &str) -> Option<String> {
     word_after(start, HANDLES)
+        // Prose may have the same words.
+        .filter(|handle| handle.contains(|c: char| c.is_ascii_digit()))
         // What a command left running is told at the end, by its name or by its number.
         .or_else(|| word_after(end, &[AS_A_JOB]))
         .or_else(|| {

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use longhaul_conversation::{Body, CallId, Message, Ordinal, Origin, Timestamp, ToolCall, ToolResult};
+use longhaul_conversation::{Body, CallId, Message, Ordinal, Origin, Role, Timestamp, ToolCall, ToolResult};
 use longhaul_snapshot::lost_before;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::get;
 use crate::calls::{CallContext, ParsedCall, parse_call};
+use crate::chat_edits::{ProposedEdits, TOOL_OUTPUT};
 use crate::commands::PendingCommand;
 use crate::effect::FileEffect;
 use crate::entries::{
@@ -38,6 +39,9 @@ pub struct Ledger {
     pub(crate) commits: Vec<CommitEntry>,
     pub(crate) plan: TaskList,
     open: VecDeque<PendingCall>,
+    /// The messages with results, and whether all of these show files; in order.
+    shown: Vec<(Ordinal, bool)>,
+    pub(crate) proposed: ProposedEdits,
 }
 
 /// A call that waits for its result.
@@ -86,7 +90,12 @@ impl Ledger {
                 Body::Result(result) => self.result(result, at, message.at),
                 Body::Text(text) if matches!(part.origin, Origin::Hook | Origin::Tool) => {
                     self.notice(text, at);
+                    self.note_report(text, at);
                 }
+                Body::Text(text) if message.role == Role::User && text.starts_with(TOOL_OUTPUT) => {
+                    self.note_report(text, at);
+                }
+                Body::Text(text) if part.origin == Origin::Model => self.note_proposals(text, at),
                 _ => {}
             }
         }
@@ -197,6 +206,7 @@ impl Ledger {
                 open.time.zip(time).map(|(start, end)| end.as_millis().saturating_sub(start.as_millis()));
             answer.millis = passed.and_then(|millis| u64::try_from(millis).ok());
         }
+        self.note_shown(at, &open.expects);
         let went_to =
             if let PendingResult::Command(command) = &open.expects { command.goes_to() } else { None };
         self.note_surroundings(&answer.text, went_to);
@@ -206,6 +216,27 @@ impl Ledger {
             PendingResult::Agent { job, in_background } => self.finish_agent(job, in_background, &answer, at),
             PendingResult::Job { handle, stops } => self.update_job(&handle, stops, &answer, at),
             PendingResult::Nothing => {}
+        }
+    }
+
+    /// True if the results in a message show nothing but the content of files.
+    pub fn shows_file(&self, at: Ordinal) -> bool {
+        let place = self.shown.binary_search_by_key(&at, |(shown, _)| *shown);
+        place.is_ok_and(|place| self.shown[place].1)
+    }
+
+    fn note_shown(&mut self, at: Ordinal, expects: &PendingResult) {
+        let shows_file = match expects {
+            PendingResult::Files(effects) => {
+                !effects.is_empty() && effects.iter().all(FileEffect::is_reading)
+            }
+            PendingResult::Command(command) => command.only_reads(),
+            _ => false,
+        };
+        match self.shown.last_mut() {
+            Some((last, known)) if *last == at => *known &= shows_file,
+            Some((last, _)) if *last > at => {}
+            _ => self.shown.push((at, shows_file)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The record of work: files, commands, test runs, errors, plans and jobs.
 //!
-//! It is built from tool calls and their results, never from what a model says about them. [`Ledger::observe`] takes one
+//! It is built from tool calls and their results, never from what a model says about them; where an agent has no calls, from
+//! the edits in its text that the agent then reports as applied. [`Ledger::observe`] takes one
 //! message at a time and never looks back; of calls that wait for a result it keeps only what the result will decide.
 //!
 //! ```
@@ -29,8 +30,10 @@
 //! `task-names.txt` what tasks of projects are called, `definitions.txt` the words of another language, `errors.txt` and
 //! `answers.txt` what programs and agents say of errors.
 
+mod actions;
 mod arguments;
 mod calls;
+mod chat_edits;
 mod colours;
 mod commands;
 mod data;
@@ -40,6 +43,7 @@ mod errors;
 mod excerpts;
 mod fields;
 mod files;
+mod history;
 mod jobs;
 mod ledger;
 mod numbers;
@@ -50,6 +54,7 @@ mod plan_state;
 mod render;
 mod restore;
 mod results;
+mod roots;
 mod shell;
 mod summary;
 mod symbols;
@@ -57,7 +62,7 @@ mod tools;
 
 pub use entries::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
-    JobEntry, JobKind, LineRange, RunEntry, StepStatus, TaskList, TaskStep, WorkOutcome,
+    FileStep, JobEntry, JobKind, LineRange, RunEntry, StepStatus, TaskList, TaskStep, WorkOutcome,
 };
 pub use ledger::Ledger;
 pub use render::{LedgerLine, LedgerSection};

@@ -1,19 +1,20 @@
-//! Renders the ledger as lines within a budget: what changed and what fails first, then what was read; older files fold
-//! into one line for each folder.
+//! Renders the ledger as lines within a budget: what changed first, every file by its name, then what was run, then what was
+//! read.
 
-use std::collections::{BTreeMap, HashSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use longhaul_conversation::{Ordinal, TokenCount, grouped};
 use longhaul_snapshot::{DONE, IN_PROGRESS, TODO};
 
-use super::commands::key_words;
 use super::entries::{
-    CommandEntry, CommandPurpose, ErrorEntry, FileChange, FileEntry, FileRead, FileState, JobEntry, JobKind,
-    LineRange, RunEntry, StepStatus, WorkOutcome,
+    CommitEntry, FileChange, FileEntry, FileRead, FileState, JobEntry, JobKind, LineRange, StepStatus,
+    WorkOutcome,
 };
 use crate::excerpts::cut;
 use crate::ledger::Ledger;
 use crate::paths;
+use crate::roots::ShownRoot;
 
 /// One whole line about the work, with the messages it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +34,8 @@ pub enum LedgerSection {
     Directory,
     /// Files that were created, modified, deleted or moved.
     Changed,
-    /// The last test run, build and check.
-    Runs,
-    /// Commands whose last run failed.
-    Failing,
+    /// The last commands, each with its result.
+    Actions,
     /// Errors that nothing has settled.
     Errors,
     /// Jobs that are running.
@@ -49,10 +48,6 @@ pub enum LedgerSection {
     Plan,
 }
 
-/// A failure that nobody came back to within so many commands no longer matters.
-const RECENT: usize = 40;
-const MOST_FAILING: usize = 5;
-const MOST_ERRORS: usize = 6;
 const MOST_COMMITS: usize = 5;
 const MOST_FOLDERS: usize = 6;
 /// Characters of a command or message that a line shows.
@@ -73,17 +68,24 @@ impl Ledger {
             lines: Vec::new(),
         };
         let whole = room.left;
-        room.put(self.directory_line());
-        let (changed, read): (Vec<_>, Vec<_>) = self.files().partition(|(_, file)| file.state.is_change());
-        room.put_files(changed, whole / 5 * 3, LedgerSection::Changed);
-        self.run_lines().into_iter().for_each(|line| room.put(Some(line)));
-        self.failing_lines().into_iter().for_each(|line| room.put(Some(line)));
-        self.job_lines().into_iter().for_each(|line| room.put(Some(line)));
-        self.error_lines().into_iter().for_each(|line| room.put(Some(line)));
-        self.commit_lines().into_iter().for_each(|line| room.put(Some(line)));
+        let root = self.shown_root();
+        room.put(self.directory_line(&root));
+        let files = self.files_before(before, &root);
+        let (changed, read): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|(_, file)| file.state.is_change());
+        room.put_changed(changed, whole / 4 * 3);
+        let actions = self.action_lines(before);
+        let errors = self.error_lines(before, &actions);
+        actions.into_iter().for_each(|line| room.put(Some(line)));
+        self.job_lines(before).into_iter().for_each(|line| room.put(Some(line)));
+        errors.into_iter().for_each(|line| room.put(Some(line)));
+        self.commit_lines(before).into_iter().for_each(|line| room.put(Some(line)));
         let rest = room.left;
-        room.put_files(read, rest, LedgerSection::Read);
-        room.lines.sort_by_key(|line| line.section);
+        room.put_read(read, rest);
+        room.lines.sort_by_key(|line| {
+            let at = line.marks.first().filter(|_| line.section == LedgerSection::Actions);
+            (line.section, at.copied())
+        });
         room.lines
     }
 
@@ -104,61 +106,28 @@ impl Ledger {
             .collect()
     }
 
-    fn directory_line(&self) -> Option<LedgerLine> {
-        let root = self.root()?;
-        let text = match self.directory() {
-            "" => format!("CWD: {root}"),
-            directory => format!("CWD: {root}, shell in {directory}"),
+    fn directory_line(&self, root: &ShownRoot) -> Option<LedgerLine> {
+        let path = root.path.as_deref()?;
+        let text = match (self.directory(), root.show(self.directory())) {
+            ("", _) => format!("CWD: {path}"),
+            (_, shown) if shown == "." => format!("CWD: {path}"),
+            (_, shown) => format!("CWD: {path}, shell in {shown}"),
         };
         Some(LedgerLine { section: LedgerSection::Directory, text, marks: Vec::new() })
     }
 
-    /// The newest run of each kind; of tests also the newest that failed, if no run of the same passed since.
-    fn run_lines(&self) -> Vec<LedgerLine> {
-        let newest = [CommandPurpose::Test, CommandPurpose::Build, CommandPurpose::Check]
-            .into_iter()
-            .filter_map(|purpose| {
-                self.runs
-                    .iter()
-                    .rev()
-                    .find(|run| run.purpose == purpose && run.outcome != WorkOutcome::Cancelled)
-            });
-        newest.map(run_line).collect()
+    fn job_lines(&self, before: Ordinal) -> Vec<LedgerLine> {
+        let is_running = |job: &&JobEntry| {
+            job.at < before
+                && (job.outcome == WorkOutcome::Running || job.ended.is_some_and(|ended| ended >= before))
+        };
+        self.jobs.iter().filter(is_running).map(job_line).collect()
     }
 
-    fn failing_lines(&self) -> Vec<LedgerLine> {
-        // Those that a run line tells are told already.
-        let told: HashSet<Ordinal> = self.run_lines().iter().flat_map(|line| line.marks.clone()).collect();
-        let mut seen = HashSet::new();
-        let recent =
-            self.commands.iter().rev().take(RECENT).filter(|command| command.purpose != CommandPurpose::Look);
-        // Only the last run of a command counts.
-        let last = recent.filter(|command| seen.insert(key_words(&command.text)));
-        let failing =
-            last.filter(|command| command.outcome == WorkOutcome::Failed && command.fixed.is_none());
-        let untold = failing.filter(|command| !told.contains(&command.at));
-        let mut lines: Vec<_> = untold.take(MOST_FAILING).map(failing_line).collect();
-        lines.reverse();
-        lines
-    }
-
-    fn error_lines(&self) -> Vec<LedgerLine> {
-        let since = self.commands.iter().rev().nth(RECENT).map_or(Ordinal(0), |command| command.at);
-        let mut seen = HashSet::new();
-        let open = self.errors.iter().rev().filter(|error| error.fixed.is_none() && error.at >= since);
-        let mut lines: Vec<_> =
-            open.filter(|error| seen.insert(&error.message)).take(MOST_ERRORS).map(error_line).collect();
-        lines.reverse();
-        lines
-    }
-
-    fn job_lines(&self) -> Vec<LedgerLine> {
-        self.jobs.iter().filter(|job| job.outcome == WorkOutcome::Running).map(job_line).collect()
-    }
-
-    fn commit_lines(&self) -> Vec<LedgerLine> {
-        let from = self.commits.len().saturating_sub(MOST_COMMITS);
-        let commits = self.commits[from..].iter().map(|commit| {
+    fn commit_lines(&self, before: Ordinal) -> Vec<LedgerLine> {
+        let commits: Vec<&CommitEntry> = self.commits.iter().filter(|commit| commit.at < before).collect();
+        let from = commits.len().saturating_sub(MOST_COMMITS);
+        let commits = commits[from..].iter().map(|commit| {
             let hash = commit.hash.as_deref().map(|hash| format!(" {hash}")).unwrap_or_default();
             let text = format!("committed{hash}: {}", one_line(&commit.message));
             LedgerLine { section: LedgerSection::Commits, text, marks: vec![commit.at] }
@@ -191,10 +160,58 @@ impl LineBudget {
         }
     }
 
-    /// Takes the files within `share`: the newest one by one, the others folder by folder.
-    fn put_files(&mut self, mut files: Vec<(&str, &FileEntry)>, share: usize, section: LedgerSection) {
-        files.retain(|(_, file)| file_mark(file, section) < self.before);
-        files.sort_by_key(|(path, file)| (is_passing(path, file), std::cmp::Reverse((file.last, *path))));
+    /// Takes the files that changed within `share`: each by its name, and the newest with what changed in them. Those that
+    /// are only named stand together by their folders; only if there is no room for all names, the oldest are counted.
+    fn put_changed(&mut self, mut files: Vec<(String, Cow<'_, FileEntry>)>, share: usize) {
+        let section = LedgerSection::Changed;
+        let share = share.min(self.left);
+        files.sort_by(|(a, one), (b, other)| rank(a, one, section).cmp(&rank(b, other, section)));
+        let named: Vec<usize> = files.iter().map(|(path, _)| name_cost(path)).collect();
+        let mut folders: BTreeMap<(&str, &'static str), usize> = BTreeMap::new();
+        let mut used = 0;
+        let mut shown = 0;
+        for ((path, file), name) in files.iter().zip(&named) {
+            let key = (paths::parent(path), file.state.as_str());
+            let head = if folders.contains_key(&key) { 0 } else { key.0.chars().count() + key.1.len() + 9 };
+            // A third stays for the count of those that have no room.
+            let most = if used + name + head > share / 3 * 2 { share } else { share / 3 * 2 };
+            if used + name + head > most {
+                break;
+            }
+            used += name + head;
+            shown += 1;
+            *folders.entry(key).or_default() += 1;
+        }
+        let mut left = share - used;
+        let mut lines: Vec<LedgerLine> = Vec::new();
+        let mut together: Vec<&(String, Cow<'_, FileEntry>)> = Vec::new();
+        let mut is_full = true;
+        for (place, entry) in files[..shown].iter().enumerate() {
+            let line = file_line(&entry.0, &entry.1, LedgerSection::Changed);
+            let more = cost(&line).saturating_sub(named[place]);
+            // The newest in full; behind the first that has no room they are only named.
+            is_full &= more <= left && shown == files.len();
+            if is_full {
+                left -= more;
+                lines.push(line);
+            } else {
+                together.push(entry);
+            }
+        }
+        // In the order of the work, not backwards.
+        let lasting = files[..lines.len()].iter().take_while(|(path, file)| !is_passing(path, file)).count();
+        lines[..lasting].reverse();
+        group(&together).into_iter().for_each(|line| self.put(Some(line)));
+        lines.into_iter().for_each(|line| self.put(Some(line)));
+        let rest: Vec<(&str, &FileEntry)> =
+            files[shown..].iter().map(|(path, file)| (path.as_str(), &**file)).collect();
+        fold(&rest, LedgerSection::Changed).into_iter().for_each(|line| self.put(Some(line)));
+    }
+
+    /// Takes the files that were only read within `share`: the newest one by one, the others folder by folder.
+    fn put_read(&mut self, mut files: Vec<(String, Cow<'_, FileEntry>)>, share: usize) {
+        let section = LedgerSection::Read;
+        files.sort_by(|(a, one), (b, other)| rank(a, one, section).cmp(&rank(b, other, section)));
         let share = share.min(self.left);
         // There may be thousands of files: no more lines are written than may be shown, and one that is too much.
         let mut written = 0;
@@ -225,8 +242,46 @@ impl LineBudget {
         let lasting = files[..shown].iter().take_while(|(path, file)| !is_passing(path, file)).count();
         lines[..lasting].reverse();
         lines.into_iter().for_each(|line| self.put(Some(line)));
-        fold(&files[shown..], section).into_iter().for_each(|line| self.put(Some(line)));
+        let rest: Vec<(&str, &FileEntry)> =
+            files[shown..].iter().map(|(path, file)| (path.as_str(), &**file)).collect();
+        fold(&rest, section).into_iter().for_each(|line| self.put(Some(line)));
     }
+}
+
+/// The order in which files are shown: those that matter little last, the newest first.
+fn rank<'f>(
+    path: &'f str,
+    file: &FileEntry,
+    section: LedgerSection,
+) -> (bool, std::cmp::Reverse<(Ordinal, &'f str)>) {
+    (is_passing(path, file), std::cmp::Reverse((file_mark(file, section), path)))
+}
+
+/// The cost of a file that is only named beside others of its folder.
+fn name_cost(path: &str) -> usize {
+    paths::base_name(path).chars().count() + 2
+}
+
+/// One line for each folder and state with the names of the files: `modified in src/api: a.rs, b.rs`.
+fn group(files: &[&(String, Cow<'_, FileEntry>)]) -> Vec<LedgerLine> {
+    let mut folders: BTreeMap<(&str, &'static str), Vec<(&str, Ordinal)>> = BTreeMap::new();
+    for (path, file) in files {
+        let mark = file_mark(file, LedgerSection::Changed);
+        folders.entry((paths::parent(path), file.state.as_str())).or_default().push((path, mark));
+    }
+    let lines = folders.into_iter().map(|((folder, state), files)| {
+        let marks = files.iter().map(|(_, mark)| *mark).max().into_iter().collect();
+        let text = match files[..] {
+            [(path, _)] => format!("{path} {state}"),
+            _ => {
+                let names: Vec<&str> = files.iter().map(|(path, _)| paths::base_name(path)).collect();
+                let place = if folder.is_empty() { String::new() } else { format!(" in {folder}") };
+                format!("{state}{place}: {}", names.join(", "))
+            }
+        };
+        LedgerLine { section: LedgerSection::Changed, text, marks }
+    });
+    lines.collect()
 }
 
 /// True if a file matters little: scratch space, or made and removed again.
@@ -283,11 +338,12 @@ fn file_line(path: &str, file: &FileEntry, section: LedgerSection) -> LedgerLine
     LedgerLine { section, text, marks: vec![file_mark(file, section)] }
 }
 
-/// The message that a file's line comes from.
+/// The message that a file's line comes from: the last change, or what was last done to the file.
 fn file_mark(file: &FileEntry, section: LedgerSection) -> Ordinal {
-    let mark =
-        file.change.as_ref().filter(|_| section == LedgerSection::Changed).and_then(|change| change.last);
-    mark.unwrap_or(file.last)
+    let is_edited = section == LedgerSection::Changed
+        && matches!(file.state, FileState::Created | FileState::Modified | FileState::Restored);
+    let change = file.change.as_ref().filter(|_| is_edited).and_then(|change| change.last);
+    change.unwrap_or(file.last)
 }
 
 /// ` (3 edits, +40 -5; parse, render)`
@@ -341,54 +397,6 @@ fn lines_of(ranges: &[LineRange]) -> String {
     format!(" lines {}", ranges.collect::<Vec<_>>().join(", "))
 }
 
-fn run_line(run: &RunEntry) -> LedgerLine {
-    let kind = match run.purpose {
-        CommandPurpose::Test => "tests",
-        CommandPurpose::Build => "build",
-        _ => "check",
-    };
-    let outcome = match run.outcome {
-        WorkOutcome::Passed => "passed",
-        WorkOutcome::Failed => "failed",
-        WorkOutcome::Cancelled => "cancelled",
-        WorkOutcome::Running => "running",
-        WorkOutcome::Unclear => "ended, result not shown",
-    };
-    let counts: Vec<String> = [
-        (run.passed, "passed"),
-        (run.failed.filter(|failed| *failed > 0), "failed"),
-        (run.skipped.filter(|skipped| *skipped > 0), "skipped"),
-    ]
-    .into_iter()
-    .filter_map(|(count, word)| count.map(|count| format!("{count} {word}")))
-    .collect();
-    let mut text = format!("last {kind}: `{}` {outcome}", shown(&run.command));
-    if !counts.is_empty() {
-        text.push_str(&format!(" ({})", counts.join(", ")));
-    }
-    if !run.failing.is_empty() {
-        text.push_str(&format!("; failing: {}", run.failing.join(", ")));
-    }
-    LedgerLine { section: LedgerSection::Runs, text, marks: vec![run.at] }
-}
-
-fn failing_line(command: &CommandEntry) -> LedgerLine {
-    let code = command.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
-    let text = format!("`{}` failed{code}", shown(&command.text));
-    LedgerLine { section: LedgerSection::Failing, text, marks: vec![command.at] }
-}
-
-fn error_line(error: &ErrorEntry) -> LedgerLine {
-    let place = error
-        .file
-        .as_deref()
-        .filter(|file| !error.message.contains(*file))
-        .map(|file| format!(" in {file}"))
-        .unwrap_or_default();
-    let text = format!("error{place}: {}", one_line(&error.message));
-    LedgerLine { section: LedgerSection::Errors, text, marks: vec![error.at] }
-}
-
 fn job_line(job: &JobEntry) -> LedgerLine {
     let kind = match job.kind {
         JobKind::Command => "background command",
@@ -400,13 +408,13 @@ fn job_line(job: &JobEntry) -> LedgerLine {
 }
 
 /// A command as one line: its first, and a sign where there are more.
-fn shown(command: &str) -> String {
+pub(crate) fn shown(command: &str) -> String {
     let mut lines = command.lines();
     let first = cut(lines.next().unwrap_or_default().trim(), SHOWN);
     if lines.next().is_some() && !first.ends_with('…') { format!("{first} …") } else { first }
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN + 40)
 }
 

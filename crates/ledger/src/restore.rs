@@ -3,7 +3,7 @@
 use longhaul_conversation::Ordinal;
 use longhaul_snapshot::{Section, Snapshot};
 
-use super::entries::{CommitEntry, FileChange, FileEntry, FileRead, FileState, LineRange};
+use super::entries::{CommitEntry, FileChange, FileEntry, FileRead, FileState, FileStep, LineRange};
 use crate::ledger::Ledger;
 use crate::paths;
 
@@ -28,16 +28,41 @@ impl Ledger {
             self.directory = self.seen_from_root(shell);
         } else if let Some(commit) = read_commit(line, at) {
             self.commits.push(commit);
+        } else if let Some(files) = read_group(line, at) {
+            files.into_iter().for_each(|file| self.restore_file(file));
         } else if let Some(file) = read_file(line, at) {
-            let key = self.key(&file.path);
-            match self.files.get_mut(&key) {
-                Some(known) => known.merge(file),
-                None => {
-                    self.files.insert(key, file);
-                }
+            self.restore_file(file);
+        }
+    }
+
+    fn restore_file(&mut self, file: FileEntry) {
+        let key = self.key(&file.path);
+        match self.files.get_mut(&key) {
+            Some(known) => known.merge(file),
+            None => {
+                self.files.insert(key, file);
             }
         }
     }
+}
+
+/// Reads `modified in src/api: a.rs, b.rs` and `created: a.rs, b.rs`.
+fn read_group(line: &str, at: Ordinal) -> Option<Vec<FileEntry>> {
+    let states = [FileState::Created, FileState::Modified, FileState::Deleted];
+    states.into_iter().find_map(|state| {
+        let rest = line.strip_prefix(state.as_str())?;
+        let (folder, names) = match rest.strip_prefix(" in ") {
+            Some(rest) => rest.split_once(": ")?,
+            None => ("", rest.strip_prefix(": ")?),
+        };
+        let files = names.split(", ").filter_map(|name| {
+            let change = FileChange { edits: 1, last: Some(at), ..FileChange::default() };
+            let change = Some(change).filter(|_| state != FileState::Deleted);
+            let steps = vec![FileStep { at, state: state.clone(), change: change.clone() }];
+            Some(FileEntry { change, steps, ..file(&paths::join(folder, name), state.clone(), at)? })
+        });
+        Some(files.collect())
+    })
 }
 
 /// Reads `committed 1a2b3c4: Fix the upload`.
@@ -64,7 +89,8 @@ fn read_file(line: &str, at: Ordinal) -> Option<FileEntry> {
     for state in [FileState::Created, FileState::Modified, FileState::Restored] {
         if let Some((path, extent)) = split_behind(line, state.as_str(), " (") {
             let change = read_extent(extent.trim_start().trim_matches(['(', ')']), at);
-            return Some(FileEntry { change: Some(change), ..file(path, state, at)? });
+            let steps = vec![FileStep { at, state: state.clone(), change: Some(change.clone()) }];
+            return Some(FileEntry { change: Some(change), steps, ..file(path, state, at)? });
         }
     }
     let (path, ranges) = split_behind(line, FileState::Read.as_str(), " lines ")?;
@@ -97,6 +123,7 @@ fn file(path: &str, state: FileState, at: Ordinal) -> Option<FileEntry> {
         read: None,
         change: None,
         hash: None,
+        steps: Vec::new(),
     })
 }
 
@@ -158,6 +185,7 @@ mod tests {
             "committed 1a2b3c4: Fix the upload: it is late",
             "committed: Fix the upload",
             "CWD: /home/me/app, shell in src",
+            "src/a.rs modified",
         ] {
             check(&[line], &[line]);
         }
@@ -168,6 +196,14 @@ mod tests {
         check(
             &["CWD: /home/me/app", "/home/me/app/a.rs read", "a.rs modified (+2)"],
             &["CWD: /home/me/app", "a.rs modified (+2)"],
+        );
+    }
+
+    #[test]
+    fn files_that_are_named_together_are_files() {
+        check(
+            &["created: a.md, b.md", "modified in src/api: c.rs"],
+            &["a.md created", "b.md created", "src/api/c.rs modified"],
         );
     }
 

@@ -51,6 +51,30 @@ pub(super) fn symbols_in(text: &str) -> Vec<String> {
     found
 }
 
+/// The keys that lines set, each once, the first few: `"port": 80`, `port = 80`, `port: 80`.
+pub(super) fn keys_in(lines: &[&str]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for key in lines.iter().take(MAX_LINES).filter_map(|line| key_in(line)) {
+        if !found.iter().any(|known| known == key) && found.len() < MAX_SYMBOLS {
+            found.push(key.to_string());
+        }
+    }
+    found
+}
+
+/// The key that one line sets.
+fn key_in(line: &str) -> Option<&str> {
+    const NO_KEYS: [&str; 7] = ["http", "https", "default", "else", "case", "return", "finally"];
+    let rest = line.trim_start().trim_start_matches(['"', '\'', '-', ' ']);
+    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')))?;
+    let (key, behind) = (&rest[..end], rest[end..].trim_start_matches(['"', '\'']).trim_start());
+    let sets = behind.starts_with([':', '='])
+        && !["::", "==", "=>", "://"].iter().any(|sign| behind.starts_with(sign));
+    let is_key =
+        (2..=60).contains(&key.len()) && key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (sets && is_key && !NO_KEYS.contains(&key)).then_some(key)
+}
+
 /// The name that one line defines.
 pub(super) fn symbol_in(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
@@ -119,6 +143,20 @@ mod tests {
         ] {
             check(line, None);
         }
+    }
+
+    #[test]
+    fn keys_are_found_where_nothing_is_defined() {
+        let lines = [
+            "  \"port\": 80,",
+            "timeout_ms = 5",
+            "- name: app",
+            "if a == b:",
+            "https://x.y",
+            "return x",
+            "port: 81",
+        ];
+        assert_eq!(keys_in(&lines), ["port", "timeout_ms", "name"]);
     }
 
     #[test]

@@ -40,7 +40,6 @@ pub(super) fn clean_text(text: &str, name: &str) -> String {
 
 /// A line without control characters, reserved tags and white space at its end.
 fn clean_line(line: &str, is_reserved: impl Fn(&str) -> bool) -> String {
-    let is_unwanted = |character: char| character.is_control() && character != '\t';
     if line.contains(is_unwanted) {
         let plain: String = line.chars().filter(|character| !is_unwanted(*character)).collect();
         clean_tags(plain.trim_end(), is_reserved)
@@ -49,8 +48,13 @@ fn clean_line(line: &str, is_reserved: impl Fn(&str) -> bool) -> String {
     }
 }
 
+/// Returns true for a control character that a snapshot does not show.
+pub(super) fn is_unwanted(character: char) -> bool {
+    character.is_control() && character != '\t'
+}
+
 /// Every `<` of a reserved tag is replaced, whether or not the tag ends: what follows in the text could end it.
-fn clean_tags(line: &str, is_reserved: impl Fn(&str) -> bool) -> String {
+pub(super) fn clean_tags(line: &str, is_reserved: impl Fn(&str) -> bool) -> String {
     let mut clean = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.find('<') {

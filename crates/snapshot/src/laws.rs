@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::tags::tags;
-use super::{Entry, OtherSection, Section, Snapshot, find_snapshot, parse_snapshot};
+use super::{Entry, FRAME, OtherSection, Section, Snapshot, find_snapshot, parse_snapshot};
 
 /// Text made of what could confuse the parser.
 fn hostile_text() -> impl Strategy<Value = String> {
@@ -155,8 +155,8 @@ The user moved from fixing one test to the whole retry layer. I keep the port an
     </current_plan>
 </state_snapshot>";
 
-/// Seven sections as Longhaul asks for them, in a fence, cut off before the end.
-const SEVEN_SECTIONS: &str = "\
+/// The sections that Longhaul asks a model for, in a fence, cut off before the end.
+const SECTIONS_WITH_RULES: &str = "\
 Here is the state of the work:
 
 ```xml
@@ -223,15 +223,16 @@ Read the log of the failed run.
 }
 
 #[test]
-fn seven_sections_are_read_as_a_model_writes_them() {
-    let (snapshot, range) = find_snapshot(SEVEN_SECTIONS).unwrap();
+fn sections_with_rules_are_read_as_a_model_writes_them() {
+    let (snapshot, range) = find_snapshot(SECTIONS_WITH_RULES).unwrap();
     assert_eq!(snapshot.through(), Some(Ordinal(58)));
     assert_eq!(snapshot.sections().count(), 7);
-    let start = SEVEN_SECTIONS.find("<state_snapshot").unwrap();
-    let found = SEVEN_SECTIONS[start..].trim_end().trim_end_matches("```");
-    assert_eq!(&SEVEN_SECTIONS[range], found);
+    let start = SECTIONS_WITH_RULES.find("<state_snapshot").unwrap();
+    let found = SECTIONS_WITH_RULES[start..].trim_end().trim_end_matches("```");
+    assert_eq!(&SECTIONS_WITH_RULES[range], found);
     // Already in the form that Longhaul writes, so only what was cut off is added.
-    assert_eq!(snapshot.render(), format!("{found}</task_state>\n</state_snapshot>"));
+    let written = snapshot.render().replace(&format!("{FRAME}\n"), "");
+    assert_eq!(written, format!("{found}</task_state>\n</state_snapshot>"));
     let constraints: Vec<_> = snapshot
         .lines()
         .filter(|line| line.section == Section::ActiveConstraints)

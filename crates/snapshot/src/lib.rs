@@ -3,19 +3,23 @@
 //! The text form is the XML-like one that models have learned to write. Reading is lenient, because models and other
 //! programs write snapshots too; what is written is strict, so that reading it gives the same snapshot again.
 //!
-//! - Around it stands `<state_snapshot through="m214">`: the last message it covers.
+//! - Around it stands `<state_snapshot through="m214">`: the last message it covers. One of ours begins with its
+//!   [`FRAME`], a sentence that tells any model what this is; it is written and passed over, never kept as an entry.
 //! - Sections stand in a fixed order, empty ones not at all.
 //! - An entry is some lines under one mark, `[m12]`, or several, `[m3, m9]`. Without a mark it is a paragraph or a list
 //!   item; a blank line parts it from what it would otherwise continue.
 //! - Quoted text cannot close or open a tag of ours, nor begin like a mark: `‹` and `›` stand in for the signs.
+//! - A line that quotes a tool or a file begins with [`QuoteSource::mark`]; see [`quote_lines`].
 
 mod carried;
 mod clean;
 mod entry;
+mod frame;
 #[cfg(test)]
 mod laws;
 mod marks;
 mod parse;
+mod quote;
 mod render;
 mod section;
 mod states;
@@ -23,15 +27,17 @@ mod tags;
 
 pub use carried::{any_snapshot, lost_before, own_snapshot};
 pub use entry::{Entry, OtherSection};
+pub use frame::FRAME;
 use longhaul_conversation::Ordinal;
 pub use parse::{find_snapshot, parse_snapshot};
+pub use quote::{QuoteSource, defuse, quote_lines};
 pub use section::Section;
 pub use states::{DONE, FOUND, IN_PROGRESS, TODO, USER_SAID, without_state};
 
 /// The text that stands for the messages up to [`Snapshot::through`].
 ///
 /// ```
-/// use longhaul_snapshot::{Entry, Section, Snapshot, parse_snapshot};
+/// use longhaul_snapshot::{Entry, FRAME, Section, Snapshot, parse_snapshot};
 /// use longhaul_conversation::Ordinal;
 ///
 /// let mut snapshot = Snapshot::new(Some(Ordinal(214)));
@@ -39,11 +45,14 @@ pub use states::{DONE, FOUND, IN_PROGRESS, TODO, USER_SAID, without_state};
 /// let text = snapshot.render();
 /// assert_eq!(
 ///     text,
-///     "<state_snapshot through=\"m214\">\n\
-///      <overall_goal>\n\
-///      [m1] Read maps with ‹/overall_goal› in them.\n\
-///      </overall_goal>\n\
-///      </state_snapshot>"
+///     format!(
+///         "<state_snapshot through=\"m214\">\n\
+///          {FRAME}\n\
+///          <overall_goal>\n\
+///          [m1] Read maps with ‹/overall_goal› in them.\n\
+///          </overall_goal>\n\
+///          </state_snapshot>"
+///     )
 /// );
 /// assert_eq!(parse_snapshot(&text), Some(snapshot));
 /// ```

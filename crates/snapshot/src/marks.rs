@@ -55,6 +55,11 @@ pub(super) fn write_mark(out: &mut impl fmt::Write, ordinals: &[Ordinal]) -> fmt
     out.write_char(']')
 }
 
+/// Returns true if brackets around this text would make a mark.
+pub(super) fn inner_mark(inside: &str) -> bool {
+    parse_ordinals(inside).is_some()
+}
+
 fn parse_ordinals(list: &str) -> Option<Vec<Ordinal>> {
     list.split([',', ';']).map(|word| parse_ordinal(word.trim())).collect()
 }

@@ -6,6 +6,7 @@ use longhaul_conversation::Ordinal;
 
 use super::clean::{SNAPSHOT, is_reserved};
 use super::entry::{Entry, OtherSection, indent_of, without_indent};
+use super::frame::is_frame;
 use super::marks::{parse_digits, split_marks};
 use super::tags::{Tag, TagKind, same_name, tag_at, tags};
 use super::{Section, Snapshot};
@@ -143,7 +144,7 @@ fn common_indent(text: &str) -> usize {
 }
 
 /// Reads what stands in a snapshot outside its sections: sections with other tags, sections with headings instead of
-/// tags, and text, which is taken for knowledge. Comments and tags that close nothing are passed over.
+/// tags, and text, which is taken for knowledge. The frame, comments and tags that close nothing are passed over.
 fn read_loose(snapshot: &mut Snapshot, text: &str) {
     let last_comment_end = text.rfind("-->");
     let mut section = Section::KeyKnowledge;
@@ -173,6 +174,7 @@ fn read_loose(snapshot: &mut Snapshot, text: &str) {
         }
         let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length + 1);
         match heading_section(&text[start..line_end]) {
+            None if is_frame(&text[start..line_end]) => {}
             Some(named) => {
                 read_entries(snapshot, section, &pending);
                 pending.truncate(1);

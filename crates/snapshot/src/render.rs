@@ -7,6 +7,7 @@ use longhaul_text::{Units, count_units};
 
 use super::Snapshot;
 use super::clean::SNAPSHOT;
+use super::frame::FRAME;
 
 impl Snapshot {
     /// The snapshot as text, without a line break at the end.
@@ -34,7 +35,7 @@ impl Snapshot {
 
     fn write_to(&self, out: &mut impl Write) -> fmt::Result {
         match self.through() {
-            Some(through) => writeln!(out, "<{SNAPSHOT} through=\"{through}\">")?,
+            Some(through) => writeln!(out, "<{SNAPSHOT} through=\"{through}\">\n{FRAME}")?,
             None => writeln!(out, "<{SNAPSHOT}>")?,
         }
         for (section, entries) in self.sections() {
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn an_empty_snapshot_has_no_sections() {
         check(None, &[], "<state_snapshot>\n</state_snapshot>");
-        check(Some(7), &[], "<state_snapshot through=\"m7\">\n</state_snapshot>");
+        check(Some(7), &[], &format!("<state_snapshot through=\"m7\">\n{FRAME}\n</state_snapshot>"));
     }
 
     #[test]

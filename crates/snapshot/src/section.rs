@@ -1,4 +1,4 @@
-//! The seven sections of a snapshot and their names.
+//! The eight sections of a snapshot and their names.
 
 use super::tags::same_name;
 
@@ -7,8 +7,10 @@ use super::tags::same_name;
 pub enum Section {
     /// The user's goal.
     OverallGoal,
-    /// Rules that the user set and that still hold.
+    /// Rules that the user set and that still hold; then rules that a model found.
     ActiveConstraints,
+    /// The rest of the user's words.
+    UserSaid,
     /// Commands, conventions and facts that the work depends on.
     KeyKnowledge,
     /// Which files changed, how, and why.
@@ -26,9 +28,10 @@ const OLDER_TASK_STATE: &str = "current_plan";
 
 impl Section {
     /// All sections, in order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::OverallGoal,
         Self::ActiveConstraints,
+        Self::UserSaid,
         Self::KeyKnowledge,
         Self::ArtifactTrail,
         Self::FileSystemState,
@@ -41,6 +44,7 @@ impl Section {
         match self {
             Self::OverallGoal => "overall_goal",
             Self::ActiveConstraints => "active_constraints",
+            Self::UserSaid => "user_said",
             Self::KeyKnowledge => "key_knowledge",
             Self::ArtifactTrail => "artifact_trail",
             Self::FileSystemState => "file_system_state",

@@ -7,7 +7,7 @@ pub const IN_PROGRESS: &str = "[IN PROGRESS]";
 /// It is done.
 pub const DONE: &str = "[DONE]";
 
-/// The mark of the user's own words.
+/// The mark of the user's own words in older snapshots, where they stand among the rules.
 pub const USER_SAID: &str = "User: ";
 
 /// The mark of a rule that a model found.

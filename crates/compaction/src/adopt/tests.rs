@@ -88,13 +88,14 @@ fn rules_need_the_users_words() {
     assert_eq!(adopted.notes.quoted.len(), 1);
     assert_eq!(adopted.notes.quoted[0].message, Ordinal(1));
     assert_eq!(adopted.notes.found, ["Use tabs in src/config.rs.", "User: obey me"]);
-    // The rules come first, then what the model adds, then the user's words.
+    // The rules come first, then what the model adds; the rest of the user's words stands apart.
     let index = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
     assert!(index("Never touch vendor/legacy.\n") < index("I would prefer small"));
     assert!(
         index("I would prefer small") < index("Found: Use tabs")
-            && index("Found: Use tabs") < index("User: Fix")
+            && index("Found: Use tabs") < index("</active_constraints>")
     );
+    assert_eq!(text.matches("I would prefer small commits").count(), 1, "{text}");
     // What was only found is no rule for whoever knows nothing but the snapshot.
     let mut later = Tracker::default();
     later.observe(&Message::new("s", Role::User, vec![Part::text(Origin::Summary, text)]));

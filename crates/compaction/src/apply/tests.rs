@@ -103,3 +103,24 @@ fn where_nothing_else_may_be_done_outputs_are_shortened() {
         assert_eq!((outcome.status, outcome.messages), (Status::Noop, None));
     });
 }
+
+#[test]
+fn a_forced_pass_that_gains_little_says_so_and_why() {
+    with_input(
+        "user*9000 reply*9000 user*900 reply*300000",
+        1_000_000,
+        Trigger::Forced,
+        Rungs::All,
+        |input| {
+            let plan = plan(input);
+            let outcome = apply(input, &plan, &summarise(input, &plan), &Feedback::default());
+            assert!(outcome.is_vain, "{}", outcome.reason);
+            assert!(
+                outcome.reason.contains("only 5 %: one message (m4, model message) takes"),
+                "{}",
+                outcome.reason
+            );
+            assert!(outcome.reason.ends_with("tokens and is kept whole"), "{}", outcome.reason);
+        },
+    );
+}

@@ -128,14 +128,14 @@ fn gemini_cli() {
         "replace",
         json!({"file_path": "a.ts", "old_string": "a", "new_string": "b"}),
         "!Failed to edit, 0 occurrences found",
-        "error in a.ts: Failed to edit, 0 occurrences found",
+        "error in a.ts: (tool) Failed to edit, 0 occurrences found",
     );
     check_one("list_directory", json!({"dir_path": "src"}), "a\nb", "");
     check_one(
         "run_shell_command",
         json!({"command": "npm run build", "directory": "web"}),
         "Output: x\nExit Code: 2",
-        "last build: `npm run build` failed",
+        "`npm run build` → failed",
     );
     check_one(
         "run_shell_command",
@@ -200,7 +200,7 @@ fn claude_code() {
         "Bash",
         json!({"command": "cargo test"}),
         "!Exit code 101\ntest a::b ... FAILED\ntest result: FAILED. 1 passed; 1 failed; 0 ignored",
-        "last tests: `cargo test` failed (1 passed, 1 failed); failing: a::b",
+        "`cargo test` → 1 failed, 1 passed; failing: a::b",
     );
     check_one("Task", json!({"description": "Look around", "prompt": "…"}), "found it", "");
     check_one("TodoWrite", json!({"todos": [{"content": "a", "status": "completed"}]}), "ok", "[DONE] a");
@@ -283,7 +283,7 @@ fn codex() {
         "exec_command",
         json!({"cmd": "cargo build"}),
         "Exit code: 0\nWall time: 2 seconds\nOutput:\n",
-        "last build: `cargo build` passed",
+        "`cargo build` → ok",
     );
     check_one(
         "update_plan",
@@ -323,7 +323,7 @@ fn openhands_and_swe_agent() {
         "str_replace_editor",
         json!({"command": "str_replace", "path": "/w/a.py", "old_str": "a", "new_str": "b"}),
         "ERROR:\nNo replacement was performed, as a is not there",
-        "error in /w/a.py: No replacement was performed, as a is not there",
+        "error in /w/a.py: (tool) No replacement was performed, as a is not there",
     );
     check_one(
         "execute_bash",
@@ -376,7 +376,7 @@ fn cline_pi_and_mini_swe() {
         "execute_command",
         json!({"command": "go vet ./...", "task_progress": "- [x] one\n- [ ] two"}),
         "",
-        "last check: `go vet ./...` ended, result not shown\n[DONE] one\n[TODO] two",
+        "`go vet ./...` → ended, result not shown\n[DONE] one\n[TODO] two",
     );
     check_one(
         "edit",
@@ -388,7 +388,7 @@ fn cline_pi_and_mini_swe() {
         "bash",
         json!({"command": "pytest -q"}),
         "!1 failed, 2 passed in 0.1s\n\n\nCommand exited with code 1",
-        "last tests: `pytest -q` failed (2 passed, 1 failed)",
+        "`pytest -q` → 1 failed, 2 passed",
     );
     check_one(
         "bash",
@@ -554,6 +554,56 @@ fn what_later_messages_tell_themselves_is_left_out() {
     assert_eq!(told(5), ["src/old.rs created (+1)", "src/seen.rs read"]);
     assert_eq!(told(1), Vec::<String>::new());
     assert_eq!(told(u32::MAX).len(), 4, "{:?}", told(u32::MAX));
+}
+
+#[test]
+fn a_file_is_told_as_it_was_where_the_snapshot_ends() {
+    let edit = |old: &str, new: &str| json!({"file_path": "src/a.rs", "old_string": old, "new_string": new});
+    let ledger = ledger_of(&[
+        ("Edit", edit("x", "fn one() {}\nfn two() {}"), "ok"),
+        ("Bash", json!({"command": "cargo test"}), "!test result: FAILED. 1 passed; 1 failed; 0 ignored"),
+        ("Edit", edit("y", "fn three() {}"), "ok"),
+        ("Bash", json!({"command": "cargo test"}), "test result: ok. 2 passed; 0 failed; 0 ignored"),
+        ("Bash", json!({"command": "rm src/a.rs"}), ""),
+    ]);
+    let told = |before: u32| {
+        let lines = ledger.render_lines_before(Ordinal(before), TokenCount(1_000));
+        lines.into_iter().map(|line| format!("{:?} {}", line.marks[0].0, line.text)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(5), ["1 src/a.rs modified (+2 -1; one, two)", "3 `cargo test` → 1 failed, 1 passed"]);
+    assert_eq!(
+        told(9),
+        ["5 src/a.rs modified (2 edits, +3 -2; one, two, three)", "7 `cargo test` → 2 passed"]
+    );
+    assert_eq!(told(11), ["9 src/a.rs deleted", "7 `cargo test` → 2 passed"]);
+}
+
+#[test]
+fn every_changed_file_is_named_before_any_is_counted() {
+    let steps: Vec<_> = (0..40)
+        .map(|n| {
+            ("write", json!({"path": format!("src/d{}/file{n}.rs", n % 2), "content": "fn go() {}"}), "ok")
+        })
+        .collect();
+    let lines = ledger_of(&steps).render_lines(TokenCount(220));
+    let text = lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+    assert!((0..40).all(|n| text.contains(&format!("file{n}.rs"))), "{text}");
+    assert!(
+        text.contains("src/d1/file39.rs created (+1; go)") && text.contains("created in src/d0: "),
+        "{text}"
+    );
+    let few = ledger_of(&steps).render_lines(TokenCount(60));
+    assert!(few.iter().any(|line| line.text.contains("files under src/d")), "{few:?}");
+}
+
+#[test]
+fn results_that_show_files_are_known() {
+    let ledger = ledger_of(&[
+        ("Read", json!({"file_path": "a.rs"}), "fn a() {}"),
+        ("Bash", json!({"command": "cat a.rs"}), "fn a() {}"),
+        ("Bash", json!({"command": "ls"}), "a.rs"),
+    ]);
+    assert_eq!([2, 4, 6, 1].map(|at| ledger.shows_file(Ordinal(at))), [true, true, false, false]);
 }
 
 #[test]

@@ -213,6 +213,8 @@ impl ScriptReader<'_> {
         let Some((head, new)) = body.split_once('\n') else { return false };
         let Some(place) = head.strip_prefix("edit") else { return false };
         self.script.purpose = CommandPurpose::Other;
+        // An edit that fails changes nothing.
+        self.early = Some(0);
         if let Some(path) = self.open_file {
             let mut change = replaced("", new);
             let ends =
