@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
 use longhaul_directives::{RequestState, UserRule};
-use longhaul_extract::{Choice, Coverage, choose_lines, measure_coverage};
+use longhaul_extract::{Choice, Coverage, choose_lines, choose_names, measure_coverage};
 use longhaul_ledger::LedgerSection;
 use longhaul_snapshot::{DONE, Entry, IN_PROGRESS, Section, Snapshot, TODO, USER_SAID};
 use longhaul_text::split_units;
@@ -54,8 +54,17 @@ const LEDGER_SHARE: f64 = 0.15;
 /// Worth that an anchor in the record of work still has elsewhere: there it stands without its words around it.
 const LEDGER_COVERS: f32 = 0.5;
 
-/// The sections that quoted lines go to.
-const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::RecentActions];
+/// Leads into the files that have no card.
+const OTHER_FILES: &str = "Other files: ";
+/// Leads into the commands that were run or spoken of.
+const COMMANDS: &str = "Commands: ";
+/// Leads into the names that no single file has.
+const ALSO_NAMED: &str = "Also named: ";
+/// Statements take this share of what is left, file cards the rest.
+const STATEMENTS_SHARE: f64 = 0.45;
+
+/// The sections that statements and file cards go to.
+const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::FileSystemState];
 
 /// Writes the snapshot of everything before `options.before`.
 pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
@@ -220,27 +229,21 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Fills what is left with the lines that cover most.
+    /// Fills what is left with statements and file cards.
     fn extract(&mut self) {
         let room = self.room_for_lines();
         if room < 8.0 {
             return;
         }
-        let focus: Vec<String> = self
-            .options
-            .focus
-            .map(|focus| {
-                focus
-                    .to_lowercase()
-                    .split_whitespace()
-                    .filter(|word| word.len() > 2)
-                    .map(str::to_string)
-                    .collect()
-            })
-            .unwrap_or_default();
         let quoted: HashSet<String> =
             self.entries.iter().flat_map(|(_, _, lines)| lines.iter().cloned()).collect();
         let quoted: HashSet<&str> = quoted.iter().map(String::as_str).collect();
+        let said: String = self
+            .entries
+            .iter()
+            .flat_map(|(_, _, lines)| lines)
+            .fold(String::new(), |said, line| said + " " + line);
+        let focus = focus_words(self.options.focus);
         let mut choice = Choice {
             pool: &self.tracker.pool,
             before: self.options.before,
@@ -250,16 +253,29 @@ impl<'a> Draft<'a> {
             estimator: self.options.estimator,
             focus: &focus,
             quoted: &quoted,
+            said: &said,
         };
-        let chosen = choose_lines(&mut choice);
+        choice.room = room * STATEMENTS_SHARE;
+        let mut chosen = choose_lines(&mut choice);
+        choice.room += room * (1.0 - STATEMENTS_SHARE);
+        let lists = choose_names(&mut choice);
+        chosen.extend(choose_more(&mut choice, &chosen));
+        chosen.sort_unstable();
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
-        let recent = self.options.before.0.saturating_sub(self.options.before.0 / 5);
         for index in chosen {
             let line = candidates.get(index);
-            // Lines of one message stay together and in order, so that each is read among its neighbours.
-            let section = LINE_SECTIONS[usize::from(line.at.0 >= recent)];
-            self.entries.push((section, line.at, vec![line.text.to_string()]));
+            self.entries.push((Section::KeyKnowledge, line.at, vec![line.text.to_string()]));
+        }
+        for card in &lists.cards {
+            self.entries.push((Section::FileSystemState, card.at, vec![card.line()]));
+        }
+        let others = [(OTHER_FILES, lists.files), (COMMANDS, lists.commands), (ALSO_NAMED, lists.names)];
+        for (title, names) in others {
+            if !names.is_empty() {
+                let line = format!("{title}{}", names.join(", "));
+                self.entries.push((Section::FileSystemState, Ordinal(0), vec![line]));
+            }
         }
     }
 
@@ -298,6 +314,23 @@ impl<'a> Draft<'a> {
             measure_coverage(&self.tracker.pool, &snapshot.render(), self.options.tail, self.options.before);
         Composed { snapshot, coverage, rules_exceed_budget }
     }
+}
+
+/// Statements for the room that is left behind the cards.
+fn choose_more(choice: &mut Choice<'_>, chosen: &[usize]) -> Vec<usize> {
+    let candidates = choice.pool.candidates();
+    let mut quoted = choice.quoted.clone();
+    quoted.extend(chosen.iter().map(|place| candidates.get(*place).text));
+    let mut rest = Choice { quoted: &quoted, covered: std::mem::take(&mut choice.covered), ..*choice };
+    let more = choose_lines(&mut rest);
+    choice.covered = rest.covered;
+    more
+}
+
+/// The words of a topic, in lower case.
+fn focus_words(focus: Option<&str>) -> Vec<String> {
+    let words = focus.unwrap_or_default().to_lowercase();
+    words.split_whitespace().filter(|word| word.len() > 2).map(str::to_string).collect()
 }
 
 /// Puts the entries together, those of one message beside each other.

@@ -33,6 +33,7 @@ mod arguments;
 mod calls;
 mod colours;
 mod commands;
+mod content;
 mod data;
 mod effect;
 mod entries;
@@ -55,6 +56,7 @@ mod summary;
 mod symbols;
 mod tools;
 
+pub use content::{CallContent, content_of};
 pub use entries::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
     JobEntry, JobKind, LineRange, RunEntry, StepStatus, TaskList, TaskStep, WorkOutcome,
