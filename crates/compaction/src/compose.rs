@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
 use longhaul_directives::{RequestState, UserRule};
-use longhaul_extract::{Candidate, Choice, Coverage, Source, choose_lines, measure_coverage};
+use longhaul_extract::{Candidate, Choice, Coverage, Source, choose_lines, choose_names, measure_coverage};
 use longhaul_ledger::LedgerSection;
 use longhaul_snapshot::{
     DONE, Entry, IN_PROGRESS, QuoteSource, Section, Snapshot, TODO, any_snapshot, defuse, quote_lines,
@@ -50,21 +50,39 @@ const LEDGER_SHARE: f64 = 0.2;
 /// Worth that an anchor in the record of work still has elsewhere: there it stands without its words around it.
 const LEDGER_COVERS: f32 = 0.5;
 
-/// The section that chosen lines go to.
-const LINES: Section = Section::KeyKnowledge;
 /// The sections that hold sentences of the user's, which are not repeated among the rest of their words.
 const USERS_OWN: [Section; 3] = [Section::OverallGoal, Section::ActiveConstraints, Section::TaskState];
+/// Leads into the files that have no card.
+const OTHER_FILES: &str = "Other files: ";
+/// Leads into the commands that were run or spoken of.
+const COMMANDS: &str = "Commands: ";
+/// Leads into the names that no single file has.
+const ALSO_NAMED: &str = "Also named: ";
+/// Statements take this share of what is left, file cards the rest.
+const STATEMENTS_SHARE: f64 = 0.45;
+
+/// The sections that statements and file cards go to.
+const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::FileSystemState];
 
 /// Writes the snapshot of everything before `options.before`.
 pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
-    let mut draft = Draft::standing(tracker, options);
+    let mut draft = Draft::standing(tracker, options, ReadFiles::OnCards);
     draft.extract();
     draft.finish()
 }
 
 /// As [`compose`], but without lines chosen for what they cover.
 pub(crate) fn compose_standing(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
-    Draft::standing(tracker, options).finish()
+    Draft::standing(tracker, options, ReadFiles::Listed).finish()
+}
+
+/// The place of files that were only read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReadFiles {
+    /// The record of work lists them.
+    Listed,
+    /// File cards tell of them.
+    OnCards,
 }
 
 struct Draft<'a> {
@@ -80,12 +98,12 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// The content of every snapshot: rules, requests, the user's words and the record of work.
-    fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
+    fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>, read: ReadFiles) -> Self {
         let mut draft = Self::new(tracker, options);
         draft.rules();
         draft.requests();
         draft.words();
-        draft.ledger();
+        draft.ledger(read);
         draft
     }
 
@@ -200,10 +218,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn ledger(&mut self) {
+    fn ledger(&mut self, read: ReadFiles) {
         let room = (self.options.budget.0 as f64 * LEDGER_SHARE).min(self.left);
         let room = TokenCount(room.max(0.0) as u64);
         for line in self.tracker.ledger.render_lines_before(self.options.before, room) {
+            if read == ReadFiles::OnCards && line.section == LedgerSection::Read {
+                continue;
+            }
             let section = match line.section {
                 LedgerSection::Changed | LedgerSection::Commits => Section::ArtifactTrail,
                 LedgerSection::Directory | LedgerSection::Read => Section::FileSystemState,
@@ -218,27 +239,21 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Fills what is left with the lines that cover most.
+    /// Fills what is left with statements and file cards.
     fn extract(&mut self) {
         let room = self.room_for_lines();
         if room < 8.0 {
             return;
         }
-        let focus: Vec<String> = self
-            .options
-            .focus
-            .map(|focus| {
-                focus
-                    .to_lowercase()
-                    .split_whitespace()
-                    .filter(|word| word.len() > 2)
-                    .map(str::to_string)
-                    .collect()
-            })
-            .unwrap_or_default();
         let quoted: HashSet<String> =
             self.entries.iter().flat_map(|(_, _, lines)| lines.iter().cloned()).collect();
         let quoted: HashSet<&str> = quoted.iter().map(String::as_str).collect();
+        let said: String = self
+            .entries
+            .iter()
+            .flat_map(|(_, _, lines)| lines)
+            .fold(String::new(), |said, line| said + " " + line);
+        let focus = focus_words(self.options.focus);
         let mut choice = Choice {
             pool: &self.tracker.pool,
             before: self.options.before,
@@ -248,44 +263,38 @@ impl<'a> Draft<'a> {
             estimator: self.options.estimator,
             focus: &focus,
             quoted: &quoted,
+            said: &said,
         };
-        let chosen = choose_lines(&mut choice);
+        choice.room = room * STATEMENTS_SHARE;
+        let mut chosen = choose_lines(&mut choice);
+        choice.room += room * (1.0 - STATEMENTS_SHARE);
+        let lists = choose_names(&mut choice);
+        chosen.extend(choose_more(&mut choice, &chosen));
+        chosen.sort_unstable();
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
-        let told = self.users_text();
         for index in chosen {
             // Lines of one message stay together and in order, so that each is read among its neighbours.
             let line = candidates.get(index);
-            let is_told = line.source == Source::User
-                && split_units(line.text).iter().all(|unit| told.contains(unit.text));
-            if !is_told {
-                self.entries.push((LINES, line.at, self.shown_lines(&line)));
-            }
+            self.entries.push((Section::KeyKnowledge, line.at, shown_lines(&line)));
         }
-    }
-
-    /// Everything that stands in the draft in the user's words.
-    fn users_text(&self) -> String {
-        let is_users = |section: &Section| USERS_OWN.contains(section) || *section == Section::UserSaid;
-        let own = self.entries.iter().filter(|(section, ..)| is_users(section));
-        own.flat_map(|(_, _, lines)| lines).map(String::as_str).collect::<Vec<_>>().join("\n")
-    }
-
-    /// A chosen line as it stands in a snapshot: marked as a quote if a tool printed it.
-    fn shown_lines(&self, line: &Candidate<'_>) -> Vec<String> {
-        match line.source {
-            Source::Output if self.tracker.ledger.shows_file(line.at) => {
-                quote_lines(QuoteSource::File, line.text)
+        for card in &lists.cards {
+            self.entries.push((Section::FileSystemState, card.at, vec![defuse(&card.line())]));
+        }
+        let others = [(OTHER_FILES, lists.files), (COMMANDS, lists.commands), (ALSO_NAMED, lists.names)];
+        for (title, names) in others {
+            if !names.is_empty() {
+                let line = format!("{title}{}", defuse(&names.join(", ")));
+                self.entries.push((Section::FileSystemState, Ordinal(0), vec![line]));
             }
-            Source::Output => quote_lines(QuoteSource::Tool, line.text),
-            _ => vec![line.text.to_string()],
         }
     }
 
     /// Room that is left once everything put so far is really written, and the tags around the lines to come.
     fn room_for_lines(&self) -> f64 {
         let written = build(self.through(), &self.entries);
-        let tags = if written.entries(LINES).is_empty() { tags_len(LINES) } else { 0 };
+        let new = LINE_SECTIONS.iter().filter(|section| written.entries(**section).is_empty());
+        let tags: usize = new.map(|section| tags_len(*section)).sum();
         let left = self.options.budget.0 as f64 - written.estimate(&self.options.estimator).as_f64();
         left - tags as f64 / 4.0
     }
@@ -319,6 +328,31 @@ impl<'a> Draft<'a> {
 /// The lines of a snapshot's rules.
 fn quoted_rules(snapshot: &Snapshot) -> Vec<String> {
     snapshot.entries(Section::ActiveConstraints).iter().flat_map(Entry::lines).cloned().collect()
+}
+
+/// A chosen line as it stands in a snapshot: marked as a quote if a tool printed it.
+fn shown_lines(line: &Candidate<'_>) -> Vec<String> {
+    match line.source {
+        Source::Output => quote_lines(QuoteSource::Tool, line.text),
+        _ => vec![line.text.to_string()],
+    }
+}
+
+/// Statements for the room that is left behind the cards.
+fn choose_more(choice: &mut Choice<'_>, chosen: &[usize]) -> Vec<usize> {
+    let candidates = choice.pool.candidates();
+    let mut quoted = choice.quoted.clone();
+    quoted.extend(chosen.iter().map(|place| candidates.get(*place).text));
+    let mut rest = Choice { quoted: &quoted, covered: std::mem::take(&mut choice.covered), ..*choice };
+    let more = choose_lines(&mut rest);
+    choice.covered = rest.covered;
+    more
+}
+
+/// The words of a topic, in lower case.
+fn focus_words(focus: Option<&str>) -> Vec<String> {
+    let words = focus.unwrap_or_default().to_lowercase();
+    words.split_whitespace().filter(|word| word.len() > 2).map(str::to_string).collect()
 }
 
 /// Puts the entries together, those of one message beside each other.

@@ -24,7 +24,7 @@ pub struct Tracker {
 }
 
 /// The form in which trackers are written down; others are not read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl Default for Tracker {
     fn default() -> Self {

@@ -4,6 +4,7 @@ use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
 use super::gather::Source;
+use super::statements::Form;
 
 /// A line that may be quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -12,6 +13,9 @@ pub struct Candidate<'c> {
     pub at: Ordinal,
     /// The author of it.
     pub source: Source,
+    pub(crate) form: Form,
+    /// The file it is from, by number.
+    pub(crate) file: Option<u32>,
     /// The line itself.
     pub text: &'c str,
     /// Its anchors, by number, each once.
@@ -34,6 +38,8 @@ pub struct Candidates {
 struct Head {
     at: Ordinal,
     source: Source,
+    form: Form,
+    file: Option<u32>,
     text: u32,
     anchors: u32,
 }
@@ -56,11 +62,13 @@ impl Candidates {
 
     /// The line at a place, of which there is one.
     pub fn get(&self, place: usize) -> Candidate<'_> {
-        let Head { at, source, text, anchors } = self.heads[place];
+        let Head { at, source, form, file, text, anchors } = self.heads[place];
         let (text_from, anchors_from) = self.end_before(place);
         Candidate {
             at,
             source,
+            form,
+            file,
             text: &self.text[text_from..text as usize],
             anchors: &self.anchors[anchors_from..anchors as usize],
         }
@@ -87,10 +95,11 @@ impl Candidates {
     }
 
     pub(crate) fn push(&mut self, line: Candidate<'_>) {
-        let Candidate { at, source, text, anchors } = line;
+        let Candidate { at, source, form, file, text, anchors } = line;
         self.text.push_str(text);
         self.anchors.extend_from_slice(anchors);
-        self.heads.push(Head { at, source, text: end(self.text.len()), anchors: end(self.anchors.len()) });
+        let (text, anchors) = (end(self.text.len()), end(self.anchors.len()));
+        self.heads.push(Head { at, source, form, file, text, anchors });
     }
 
     /// Drops the lines whose place is not to be kept.
@@ -139,6 +148,8 @@ impl Serialize for Candidates {
 struct Written {
     at: Ordinal,
     source: Source,
+    form: Form,
+    file: Option<u32>,
     text: String,
     anchors: Vec<u32>,
 }
@@ -146,8 +157,8 @@ struct Written {
 impl From<Vec<Written>> for Candidates {
     fn from(lines: Vec<Written>) -> Self {
         let mut candidates = Self::default();
-        for Written { at, source, text, anchors } in &lines {
-            candidates.push(Candidate { at: *at, source: *source, text, anchors });
+        for Written { at, source, form, file, text, anchors } in &lines {
+            candidates.push(Candidate { at: *at, source: *source, form: *form, file: *file, text, anchors });
         }
         candidates
     }
@@ -162,7 +173,8 @@ mod tests {
         for (at, text, anchors) in
             [(1, "one two", &[7, 8][..]), (1, "", &[]), (2, "three", &[8]), (4, "four", &[9, 7, 5])]
         {
-            candidates.push(Candidate { at: Ordinal(at), source: Source::Output, text, anchors });
+            let (source, form) = (Source::Output, Form::Code);
+            candidates.push(Candidate { at: Ordinal(at), source, form, file: None, text, anchors });
         }
         candidates
     }
@@ -198,7 +210,9 @@ mod tests {
     fn what_was_written_down_is_the_same_again() {
         let text = serde_json::to_string(&candidates()).expect("lines can be written");
         assert!(
-            text.starts_with(r#"[{"at":1,"source":"output","text":"one two","anchors":[7,8]},"#),
+            text.starts_with(
+                r#"[{"at":1,"source":"output","form":"code","file":null,"text":"one two","anchors":[7,8]},"#
+            ),
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Candidates>(&text).expect("lines can be read"), candidates());

@@ -1,17 +1,21 @@
-//! Takes the lines that may be quoted out of a message, with who said them and what they name.
+//! Takes the lines out of a message, with who said them, what they name, and whether they may be quoted.
 
 use std::ops::Range;
 
-use longhaul_conversation::{Body, Origin, ToolCall};
+use longhaul_conversation::{Body, CallId, Origin, ToolCall, ToolResult};
 use longhaul_directives::AnnotatedPart;
+use longhaul_ledger::{CallContent, content_of};
 use longhaul_shell::parse_script;
-use longhaul_text::Unit;
+use longhaul_text::{Unit, split_units};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
+use super::cards::parse_card;
 use super::chart::Chart;
-use super::lines::{output_lines, prose_lines};
+use super::lines::output_lines;
+use super::outputs::{OutputLine, each_output_line};
+use super::statements::{Form, Shape, each_statement, is_report, says_something};
 
 /// The author of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,15 +42,46 @@ pub struct Gathered {
     commands: Vec<(usize, String)>,
     /// The anchors of all lines.
     mentions: Vec<Mention>,
+    /// Files that lines belong to.
+    paths: Vec<String>,
+    /// Calls whose results lines belong to.
+    results: Vec<CallId>,
+    /// Calls of the message, with the file that their results will belong to.
+    calls: Vec<(CallId, String)>,
+    /// The model calls no tool in this message: what it says ends a turn.
+    is_closing: bool,
     /// True if this is known only from an earlier snapshot.
     pub(crate) is_quoted: bool,
 }
 
 struct Line {
     source: Source,
+    form: Form,
+    part_of: PartOf,
     start: usize,
     /// The number of anchors in this line and those before it.
     mentions: usize,
+}
+
+/// The thing that a line is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartOf {
+    Talk,
+    /// A file, by its place among the paths.
+    File(usize),
+    /// The result of a call, by its place among the results.
+    Result(usize),
+}
+
+/// The text that a line belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineOwner<'g> {
+    /// None: it is said.
+    Talk,
+    /// A file.
+    File(&'g str),
+    /// The result of a call.
+    Result(&'g CallId),
 }
 
 /// An anchor in the text.
@@ -58,22 +93,21 @@ pub(crate) struct Mention {
 /// A line with all that was found in it.
 pub(crate) struct FoundLine<'g> {
     pub(crate) source: Source,
+    pub(crate) form: Form,
+    pub(crate) owner: LineOwner<'g>,
     pub(crate) place: Range<usize>,
     pub(crate) mentions: &'g [Mention],
     pub(crate) commands: &'g [(usize, String)],
 }
 
-/// A sentence of the model's up to this length leads into the call behind it and is quoted with it.
-const LEADS_IN: usize = 160;
-/// Calls are written on one line up to this length.
-const CALLS: usize = 240;
 /// Longer arguments are lines of their own.
 const SHORT_ARGUMENT: usize = 160;
 
 impl Gathered {
     /// The lines of a message of these parts.
     pub fn of(parts: &[AnnotatedPart<'_>]) -> Self {
-        let mut gathered = Self::default();
+        let is_closing = !parts.iter().any(|heard| matches!(heard.part.body, Body::Call(_)));
+        let mut gathered = Self { is_closing, ..Self::default() };
         parts.iter().for_each(|heard| gathered.add_part(heard));
         gathered.find_anchors();
         gathered
@@ -82,7 +116,13 @@ impl Gathered {
     /// A line that is known only from an earlier snapshot.
     pub fn quoted(line: &str) -> Self {
         let mut gathered = Self { is_quoted: true, ..Self::default() };
-        gathered.add(Source::Model, line);
+        match parse_card(line) {
+            Some((path, names)) => {
+                gathered.paths.push(path.to_string());
+                gathered.add(Source::Output, Form::Code, PartOf::File(0), names);
+            }
+            None => gathered.add(Source::Model, Form::Kept, PartOf::Talk, line),
+        }
         gathered.find_anchors();
         gathered
     }
@@ -95,6 +135,16 @@ impl Gathered {
     /// The anchors of all lines.
     pub(crate) fn mentions(&self) -> &[Mention] {
         &self.mentions
+    }
+
+    /// The calls of the message that are about one file, with that file.
+    pub(crate) fn calls(&self) -> &[(CallId, String)] {
+        &self.calls
+    }
+
+    /// The calls whose results the message has.
+    pub(crate) fn results(&self) -> &[CallId] {
+        &self.results
     }
 
     /// Looks for the anchors of all lines.
@@ -137,6 +187,12 @@ impl Gathered {
             let from = std::mem::replace(&mut mentioned, line.mentions);
             FoundLine {
                 source: line.source,
+                form: line.form,
+                owner: match line.part_of {
+                    PartOf::Talk => LineOwner::Talk,
+                    PartOf::File(place) => LineOwner::File(&self.paths[place]),
+                    PartOf::Result(place) => LineOwner::Result(&self.results[place]),
+                },
                 place: line.start..end,
                 mentions: &mentions[from..line.mentions],
                 commands: own,
@@ -144,37 +200,96 @@ impl Gathered {
         })
     }
 
-    fn add(&mut self, source: Source, line: &str) {
-        self.lines.push(Line { source, start: self.text.len(), mentions: 0 });
+    fn add(&mut self, source: Source, form: Form, part_of: PartOf, line: &str) {
+        self.lines.push(Line { source, form, part_of, start: self.text.len(), mentions: 0 });
         self.text.push_str(line);
     }
 
     fn add_part(&mut self, AnnotatedPart { part, units }: &AnnotatedPart<'_>) {
+        let answer = if self.is_closing { Form::Conclusion } else { Form::Remark };
         match (&part.body, part.origin) {
-            (Body::Text(_), Origin::User) => self.add_prose(Source::User, units),
-            (Body::Text(_), Origin::Model | Origin::Summary) => self.add_prose(Source::Model, units),
-            (Body::Text(text), Origin::Tool) => self.add_output(text),
+            (Body::Text(_), Origin::User) => self.add_prose(Source::User, Form::Code, PartOf::Talk, units),
+            (Body::Text(_), Origin::Model) => self.add_prose(Source::Model, answer, PartOf::Talk, units),
+            (Body::Text(_), Origin::Summary) => {
+                self.add_prose(Source::Model, Form::Conclusion, PartOf::Talk, units);
+            }
+            (Body::Text(text), Origin::Tool) => self.add_output(text, PartOf::Talk),
             // Memory is loaded again, and what the program said was for the moment.
             (Body::Text(_), Origin::Memory | Origin::Hook) => {}
-            (Body::Thought(_), _) => self.add_prose(Source::Thought, units),
+            (Body::Thought(_), _) => self.add_prose(Source::Thought, Form::Thought, PartOf::Talk, units),
             (Body::Call(call), _) => self.add_call(call),
-            // Memory behind a result is loaded again by itself.
-            (Body::Result(result), _) => self.add_output(&result.returned()),
+            (Body::Result(result), _) => self.add_result(result),
             (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => {}
         }
     }
 
-    fn add_prose(&mut self, source: Source, units: &[Unit<'_>]) {
-        prose_lines(units, &mut |line| self.add(source, line));
+    fn add_prose(&mut self, source: Source, form: Form, part_of: PartOf, units: &[Unit<'_>]) {
+        let mut lines: Vec<(Form, String)> = Vec::new();
+        let mut code: Vec<(usize, String)> = Vec::new();
+        each_statement(
+            units,
+            &mut |text, shape| {
+                let form = match shape {
+                    // The user's words have a place of their own.
+                    _ if form == Form::Code => Form::Code,
+                    Shape::Row => Form::Row,
+                    Shape::Sentence if says_something(text) => form,
+                    Shape::Sentence => Form::Code,
+                };
+                lines.push((form, text.to_string()));
+            },
+            &mut |text| code.push((0, text.to_string())),
+        );
+        for (form, line) in lines {
+            self.add(source, form, part_of, &line);
+        }
+        for (_, block) in code {
+            output_lines(&block, &mut |line| self.add(source, Form::Code, part_of, line));
+        }
     }
 
-    fn add_output(&mut self, text: &str) {
+    fn add_result(&mut self, result: &ToolResult) {
+        self.results.push(result.call.clone());
+        let part_of = PartOf::Result(self.results.len() - 1);
+        // Memory behind a result is loaded again by itself.
+        self.add_output(&result.returned(), part_of);
+    }
+
+    fn add_output(&mut self, text: &str, part_of: PartOf) {
         self.text.reserve(text.len());
-        output_lines(text, &mut |line| self.add(Source::Output, line));
+        if is_report(text) {
+            return self.add_prose(Source::Output, Form::Report, part_of, &split_units(text));
+        }
+        each_output_line(text, &mut |line| self.add_output_line(&line, Source::Output, part_of));
+    }
+
+    fn add_output_line(&mut self, line: &OutputLine<'_>, source: Source, part_of: PartOf) {
+        let part_of = match line.file {
+            Some(path) => PartOf::File(self.place_of(path)),
+            None => part_of,
+        };
+        let form = if line.is_notice && source == Source::Output { Form::Notice } else { Form::Code };
+        self.add(source, form, part_of, line.text);
+    }
+
+    /// The place of a path among those of the message.
+    fn place_of(&mut self, path: &str) -> usize {
+        if let Some(place) = self.paths.iter().rposition(|known| known == path) {
+            return place;
+        }
+        self.paths.push(path.to_string());
+        self.paths.len() - 1
     }
 
     /// Short arguments stand beside the tool's name; long ones are lines of their own.
     fn add_call(&mut self, call: &ToolCall) {
+        let part_of = match content_of(call) {
+            CallContent::File(path) => {
+                self.calls.push((call.id.clone(), path.clone()));
+                PartOf::File(self.place_of(&path))
+            }
+            CallContent::Other => PartOf::Talk,
+        };
         let mut short = call.name.clone();
         let mut long: Vec<(&str, &str)> = Vec::new();
         each_argument("", &call.args, &mut |key, text| {
@@ -189,36 +304,15 @@ impl Gathered {
                 long.push((key, text));
             }
         });
-        let leads_in = self.lines.last().is_some_and(|last| {
-            let length = self.text.len() - last.start;
-            match last.source {
-                Source::Model => length <= LEADS_IN,
-                Source::Call => length + short.len() <= CALLS,
-                _ => false,
-            }
-        });
-        if leads_in {
-            self.text.push(' ');
-            self.text.push_str(&short);
-            if let Some(last) = self.lines.last_mut() {
-                last.source = Source::Call;
-            }
-        } else {
-            self.add(Source::Call, &short);
-        }
+        self.add(Source::Call, Form::Code, PartOf::Talk, &short);
         let place = self.lines.len() - 1;
         if is_shell(&call.name) {
             each_argument("", &call.args, &mut |_, text| {
                 each_command(text, &mut |command| self.commands.push((place, command)));
             });
         }
-        for (key, text) in long {
-            let mut lead = format!("{key} ");
-            output_lines(text, &mut |line| {
-                lead.push_str(line);
-                self.add(Source::Call, &lead);
-                lead.clear();
-            });
+        for (_, text) in long {
+            each_output_line(text, &mut |line| self.add_output_line(&line, Source::Call, part_of));
         }
     }
 }
@@ -276,9 +370,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(parts: &[Part], expected: &[(Source, &str)]) {
+    fn check(parts: &[Part], expected: &[(Form, &str)]) {
         let gathered = gathered(parts);
-        let lines: Vec<_> = gathered.lines().map(|line| (line.source, &gathered.text[line.place])).collect();
+        let lines: Vec<_> = gathered.lines().map(|line| (line.form, &gathered.text[line.place])).collect();
         assert_eq!(lines, expected);
     }
 
@@ -286,49 +380,54 @@ mod tests {
         Part::call(ToolCall::new("c", name).with_args(args))
     }
 
+    const FOUND: &str = "The retry counter is never read after the upload.";
+
     #[test]
-    fn a_sentence_leads_into_its_call() {
+    fn an_answer_without_calls_concludes() {
+        check(&[Part::model_text(FOUND)], &[(Form::Conclusion, FOUND)]);
         check(
-            &[
-                Part::model_text("Let me see."),
-                call("read", json!({"path": "a.rs"})),
-                call("read", json!({"path": "b.rs"})),
-            ],
-            &[(Source::Call, "Let me see. read path a.rs read path b.rs")],
+            &[Part::model_text(FOUND), call("read", json!({"path": "a.rs"}))],
+            &[(Form::Remark, FOUND), (Form::Code, "read path a.rs")],
         );
-        let long = "word ".repeat(40);
-        check(
-            &[Part::model_text(&long), call("read", json!({"path": "a.rs"}))],
-            &[(Source::Model, long.trim()), (Source::Call, "read path a.rs")],
-        );
+        check(&[Part::model_text("All done!")], &[(Form::Code, "All done!")]);
     }
 
     #[test]
     fn memory_behind_a_result_is_not_quoted() {
         let (before, behind) = longhaul_conversation::DISCOVERED_MEMORY_MARKS;
-        let text = format!("error[E0308]: mismatched types{before}Run `make check` first.{behind}");
-        let result = Part::result(ToolResult::text("c", text));
-        check(&[result], &[(Source::Output, "error[E0308]: mismatched types")]);
+        let error = "error: mismatched types in the new parser";
+        let text = format!("{error}{before}Run `make check` first.{behind}");
+        check(&[Part::result(ToolResult::text("c", text))], &[(Form::Notice, error)]);
     }
 
     #[test]
-    fn long_arguments_are_lines_of_their_own() {
-        check(
-            &[call("write", json!({"path": "a.rs", "text": "fn one() {}\nfn two() {}"}))],
-            &[(Source::Call, "write path a.rs"), (Source::Call, "text fn one() {} fn two() {}")],
-        );
+    fn lines_of_arguments_and_results_know_their_file() {
+        let edit = json!({"file_path": "src/a.rs", "old_string": "fn read_one() {}\n", "new_string": "fn read_all() {}\nfn close() {}"});
+        let edit = gathered(&[call("edit", edit)]);
+        let owners: Vec<_> = edit.lines().map(|line| line.owner).collect();
+        assert_eq!(owners, [LineOwner::Talk, LineOwner::File("src/a.rs"), LineOwner::File("src/a.rs")]);
+        assert_eq!(edit.calls(), [(CallId::new("c"), "src/a.rs".to_string())]);
+        let result = gathered(&[Part::result(ToolResult::text("c", "fn read_all() {}"))]);
+        assert!(result.lines().all(|line| line.owner == LineOwner::Result(&CallId::new("c"))));
     }
 
     #[test]
     fn everyone_is_told_apart() {
         check(
             &[
-                Part::user_text("Please fix it."),
+                Part::user_text("Please fix the upload of large files."),
                 Part::text(Origin::Memory, "Loaded again."),
                 Part::result(ToolResult::text("c", "All is well")),
             ],
-            &[(Source::User, "Please fix it."), (Source::Output, "All is well")],
+            &[(Form::Code, "Please fix the upload of large files."), (Form::Code, "All is well")],
         );
+    }
+
+    #[test]
+    fn cards_of_an_earlier_snapshot_are_cards_again() {
+        let card = Gathered::quoted("src/a.rs: read_all, ConfigError");
+        let lines: Vec<_> = card.lines().map(|line| (line.owner, line.mentions.len())).collect();
+        assert_eq!(lines, [(LineOwner::File("src/a.rs"), 2)]);
     }
 
     #[test]

@@ -16,21 +16,27 @@
 
 mod anchors;
 mod candidates;
+mod cards;
 mod chart;
 mod coverage;
 mod gather;
 mod lines;
 mod names;
+mod outputs;
+mod paths;
 mod pool;
 mod select;
+mod statements;
 mod tokens;
 mod weigh;
 
 pub use anchors::AnchorKind;
 pub use candidates::{Candidate, Candidates};
+pub use cards::{FileCard, NameLists, choose_names};
 pub use coverage::{Coverage, MissingAnchor, measure_coverage};
 pub use gather::{Gathered, Source};
 pub use names::Anchor;
 pub use pool::Pool;
 pub use select::{Choice, choose_lines};
+pub use statements::Form;
 pub use weigh::{USUAL_BUDGET, weigh_anchors};

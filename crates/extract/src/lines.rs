@@ -1,6 +1,6 @@
-//! Cuts the text of a message into the lines that may be quoted from it.
+//! Cuts code and output into lines of about the length of a sentence.
 
-use longhaul_text::{Unit, UnitKind, count_plain_words};
+use longhaul_text::count_plain_words;
 use memchr::{memchr2, memchr3};
 
 /// Lines are joined until they have about so many characters.
@@ -13,29 +13,6 @@ const JOINED_ENOUGH: usize = 140;
 const LONGEST: usize = 320;
 /// A line of code or output is broken into pieces of about so many.
 const PIECE: usize = 160;
-
-/// Calls `found` with each sentence, list item or short block of prose that has these units.
-pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str)) {
-    let mut join = Joined::default();
-    for Unit { text, kind, .. } in units {
-        match kind {
-            UnitKind::Code => {
-                join.flush(found);
-                let code = text.lines().map(str::trim).filter(|line| !line.starts_with("```"));
-                code.for_each(|line| join.add(line, found));
-                join.flush(found);
-            }
-            UnitKind::Heading | UnitKind::Row => join.add(text, found),
-            // A sentence stands alone unless it is too short to say anything.
-            _ if text.len() >= JOINED => {
-                join.flush(found);
-                join.add(text, found);
-            }
-            _ => join.add(text, found),
-        }
-    }
-    join.flush(found);
-}
 
 /// Calls `found` with the lines of code or output, neighbours joined; numbers that a tool put before them are dropped.
 pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
@@ -152,7 +129,6 @@ pub(crate) fn strip_line_number(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use longhaul_text::split_units;
     use proptest::prelude::*;
 
     use super::*;
@@ -200,23 +176,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn sentences_stand_alone() {
-        let mut seen: Vec<String> = Vec::new();
-        let text = "The upload fails because the server is busy and nobody waits for it. It must retry. Yes.";
-        prose_lines(&split_units(text), &mut |line| seen.push(line.to_string()));
-        assert_eq!(
-            seen,
-            ["The upload fails because the server is busy and nobody waits for it.", "It must retry. Yes."]
-        );
-    }
-
     proptest! {
         #[test]
         fn any_text_gives_lines(text in "(\\PC|\n){0,400}") {
             let mut check = |line: &str| assert!(line.len() <= LONGEST && line.chars().any(char::is_alphabetic));
             output_lines(&text, &mut check);
-            prose_lines(&split_units(&text), &mut |line| assert!(line.len() <= LONGEST + 8));
         }
     }
 }

@@ -4,15 +4,17 @@
 //! exceeded for a while so that pruning is seldom. What was said once therefore stays available, in its own words, to every
 //! later compaction.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use longhaul_conversation::Ordinal;
+use longhaul_conversation::{CallId, Ordinal};
 use serde::{Deserialize, Serialize};
 
 use super::anchors::{AnchorKind, scan_anchors};
 use super::candidates::{Candidate, Candidates};
-use super::gather::{Gathered, Source};
+use super::gather::{Gathered, LineOwner, Source};
 use super::names::{Anchor, Names};
+use super::statements::Form;
 use super::weigh::{USUAL_BUDGET, weigh_anchors};
 
 /// Lines and anchors of everything that was said.
@@ -20,14 +22,24 @@ use super::weigh::{USUAL_BUDGET, weigh_anchors};
 pub struct Pool {
     candidates: Candidates,
     names: Names,
+    /// The files that lines are from, by number.
+    files: Vec<String>,
+    /// The files that the results of calls will be from.
+    awaited: HashMap<CallId, u32>,
+    /// The first message of each stretch of work.
+    stretches: Vec<Ordinal>,
     /// The working folder, which paths are seen from.
     root: Option<String>,
 }
 
+/// The worth of a statement that may be quoted beside the names in it, as of so many names.
+const WHOLE_STATEMENT: f32 = 0.5;
 /// Of one message no more lines than this are kept.
 pub(super) const MOST_LINES: usize = 400;
 /// In all about so many characters are kept: twenty times a large snapshot.
 const MOST_CHARACTERS: usize = 20 * 8_000 * 4;
+/// A stretch of work has at most so many messages; what the user types begins another.
+const STRETCH: u32 = 40;
 /// The pool is pruned when it has grown to so many times that.
 const SLACK: usize = 8;
 
@@ -45,6 +57,16 @@ impl Pool {
     /// All anchors, by number.
     pub fn anchors(&self) -> &[Anchor] {
         self.names.all()
+    }
+
+    /// The path of a file, by its number.
+    pub(crate) fn file(&self, number: u32) -> &str {
+        &self.files[number as usize]
+    }
+
+    /// The stretch of work that a message belongs to, by number, from 0.
+    pub(crate) fn stretch_of(&self, at: Ordinal) -> usize {
+        self.stretches.partition_point(|first| *first <= at).saturating_sub(1)
     }
 
     /// Takes in one message.
@@ -66,6 +88,7 @@ impl Pool {
     /// Keeps the lines of a message that name most for their length.
     fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
         self.names.begin_message();
+        let files = self.files_of(gathered);
         let mut lines: Vec<Weighed> = Vec::new();
         let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentions().len());
         let mut unnamed = 0;
@@ -88,13 +111,63 @@ impl Pool {
             }
             let source = line.source;
             let new = anchors[from..].iter().filter(|number| self.names.note(**number, source, at)).count();
-            let weight = new as f32 / (20.0 + line.place.len() as f32);
-            lines.push(Weighed { weight, source, text: line.place, anchors: from..anchors.len() });
+            let file = match line.owner {
+                LineOwner::Talk => None,
+                LineOwner::File(path) => Some(self.file_number(path)),
+                LineOwner::Result(call) => files.get(call).copied(),
+            };
+            // What stands in a file can be read there again.
+            let form = if file.is_some() { Form::Code } else { line.form };
+            let worth = new as f32 + if form.is_quotable() { WHOLE_STATEMENT } else { 0.0 };
+            let weight = worth / (20.0 + line.place.len() as f32);
+            lines.push(Weighed {
+                weight,
+                source,
+                form,
+                file,
+                text: line.place,
+                anchors: from..anchors.len(),
+            });
         }
         keep_best(&mut lines, MOST_LINES);
-        for Weighed { source, text, anchors: named, .. } in lines {
+        self.begin_stretch(&lines, at);
+        for Weighed { source, form, file, text, anchors: named, .. } in lines {
             let (text, anchors) = (&gathered.text()[text], &anchors[named]);
-            self.candidates.push(Candidate { at, source, text, anchors });
+            self.candidates.push(Candidate { at, source, form, file, text, anchors });
+        }
+    }
+
+    /// The files that the results in this message are from. Those of its own calls are waited for.
+    fn files_of(&mut self, gathered: &Gathered) -> HashMap<CallId, u32> {
+        let results = gathered.results().iter();
+        let files = results.filter_map(|call| Some((call.clone(), self.awaited.remove(call)?))).collect();
+        for (call, path) in gathered.calls() {
+            let file = self.file_number(path);
+            self.awaited.insert(call.clone(), file);
+        }
+        files
+    }
+
+    /// The number of a file, which is known from now on. Tools name a file from the root or from the folder they work in.
+    fn file_number(&mut self, path: &str) -> u32 {
+        let path = seen_from(self.root.as_deref(), path);
+        let is_same = |known: &String| is_same_file(known, path);
+        let place = self.files.iter().rposition(is_same).unwrap_or_else(|| {
+            self.files.push(path.to_string());
+            self.files.len() - 1
+        });
+        // The longer path says more.
+        if self.files[place].len() < path.len() {
+            self.files[place] = path.to_string();
+        }
+        place as u32
+    }
+
+    fn begin_stretch(&mut self, lines: &[Weighed], at: Ordinal) {
+        let is_typed = lines.iter().any(|line| line.source == Source::User);
+        let last = self.stretches.last().copied();
+        if last.is_none_or(|last| at > last && (is_typed || at.0 - last.0 >= STRETCH)) {
+            self.stretches.push(at);
         }
     }
 
@@ -113,7 +186,8 @@ impl Pool {
         let weights = weigh_anchors(self, Ordinal(newest + 1), USUAL_BUDGET);
         let weight = |line: Candidate<'_>| {
             let anchors = line.anchors.iter().map(|number| weights[*number as usize]);
-            anchors.sum::<f32>() / (20.0 + line.text.len() as f32)
+            let worth = if line.form.is_quotable() { WHOLE_STATEMENT } else { 0.0 };
+            (anchors.sum::<f32>() + worth) / (20.0 + line.text.len() as f32)
         };
         let weights: Vec<f32> = self.candidates.iter().map(weight).collect();
         let mut keep = vec![false; weights.len()];
@@ -145,6 +219,8 @@ impl Pool {
 struct Weighed {
     weight: f32,
     source: Source,
+    form: Form,
+    file: Option<u32>,
     text: Range<usize>,
     anchors: Range<usize>,
 }
@@ -160,6 +236,12 @@ fn heaviest_first(weights: &[f32]) -> Vec<usize> {
 fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
     let inside = root.and_then(|root| path.strip_prefix(root));
     inside.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
+}
+
+/// Returns true if two paths are the same, or one is the other seen from a folder further up.
+fn is_same_file(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/') && short.contains('/'))
 }
 
 fn add_once(anchors: &mut Vec<u32>, from: usize, number: u32) {
@@ -216,6 +298,23 @@ mod tests {
         let pool = pool(&[Message::new("a", Role::Model, vec![Part::model_text(text)])]);
         assert_eq!(pool.candidates().len(), MOST_LINES);
         assert!(pool.candidates().last().is_some_and(|last| last.text.contains("last_of_all")));
+    }
+
+    #[test]
+    fn what_a_file_says_is_not_quoted_but_listed() {
+        let call = longhaul_conversation::ToolCall::new("c", "Read")
+            .with_args(serde_json::json!({"file_path": "/home/me/app/docs/guide.md"}));
+        let text = "The reader of read_config fails whenever the file is empty.\nIt must return ConfigError instead.";
+        let pool = pool(&[Message::new("a", Role::Model, vec![Part::call(call)]), output(text)]);
+        let lines: Vec<_> = pool.candidates().iter().filter(|line| line.at == Ordinal(2)).collect();
+        assert!(lines.iter().all(|line| !line.form.is_quotable()));
+        assert!(lines.iter().all(|line| line.file.map(|file| pool.file(file)) == Some("docs/guide.md")));
+    }
+
+    #[test]
+    fn a_file_is_known_however_it_is_named() {
+        assert!(is_same_file("/home/me/app/src/main.rs", "src/main.rs"));
+        assert!(!is_same_file("a/main.rs", "main.rs") && !is_same_file("xsrc/main.rs", "src/main.rs"));
     }
 
     #[test]

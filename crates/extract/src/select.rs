@@ -4,11 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use longhaul_conversation::{Estimator, Ordinal};
-use longhaul_text::count_plain_words;
 
 use super::candidates::Candidate;
-use super::gather::Source;
 use super::pool::Pool;
+use super::statements::{Form, count_words, is_finding, is_intention};
 use super::weigh::weigh_anchors;
 
 /// The lines to choose from, and the room for them.
@@ -29,6 +28,8 @@ pub struct Choice<'a> {
     pub focus: &'a [String],
     /// Texts that are in the snapshot already and need not be quoted again.
     pub quoted: &'a HashSet<&'a str>,
+    /// All words of the snapshot so far, on one line.
+    pub said: &'a str,
 }
 
 /// The cost of a line beside its characters: the line break.
@@ -36,62 +37,67 @@ const LINE_COST: f64 = 0.25;
 /// The assumed cost of a line's share of the mark, before it is known which lines stand beside it.
 const MARK_SHARE: f64 = 1.0;
 
-/// The share that an anchor is still worth when it is quoted again, in a snapshot of at most [`AGAIN_UP_TO`] tokens.
-const AGAIN: f64 = 0.02;
-/// A larger snapshot quotes most things more than once anyway, so there it is worth less, by the square.
-const AGAIN_UP_TO: f64 = 2_000.0;
-/// The worth of a character beside the anchors: where room is left, it is filled.
-const PLAIN: f32 = 0.00002;
-
+/// The worth of a name in a statement as soon as it is covered elsewhere: the statement says what it is about.
+const AGAIN: f32 = 0.1;
 /// The factor on a line's worth for each one chosen that differs only in numbers.
-const ALIKE: f32 = 0.5;
+const ALIKE: f32 = 0.4;
+/// The factor on a line's worth for each one chosen of the same stretch of work, so that all stretches are told of.
+const SAME_STRETCH: f32 = 0.96;
+
+/// The factor on a line's worth for each one chosen of the same message: a long text is told of, not copied.
+const SAME_MESSAGE: f32 = 0.9;
+/// Of one message no more lines than this are quoted.
+const MOST_OF_MESSAGE: i32 = 14;
 
 /// Places of the chosen candidates, in the order of the conversation.
 ///
-/// Again and again the line is taken that adds most for its cost, while there is room.
+/// Again and again the statement is taken that adds most for its cost, while there is room.
 pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
-    let mut terms: Vec<Terms> = candidates.iter().map(|line| choice.terms(line.text)).collect();
-    let mut heap: BinaryHeap<Scored> = candidates
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| line.at < choice.before)
-        .map(|(place, line)| Scored { score: choice.score(line, &terms[place], &weights), place, round: 0 })
-        .filter(|scored| scored.score > 0.0)
-        .collect();
+    let mut heap: BinaryHeap<Scored> = BinaryHeap::new();
+    for (place, line) in candidates.iter().enumerate() {
+        if line.at < choice.before && line.form.is_quotable() && !choice.is_said(line.text) {
+            let worth = choice.worth(line);
+            if worth >= LEAST_WORTH {
+                let score = choice.score(line, worth, &weights);
+                heap.push(Scored { score, place, round: 0, worth });
+            }
+        }
+    }
     let mut chosen = Vec::new();
-    let mut messages: HashSet<Ordinal> = HashSet::new();
+    let mut messages: HashMap<Ordinal, i32> = HashMap::new();
     let mut texts: HashSet<&str> = choice.quoted.clone();
     let mut shapes: HashMap<u64, i32> = HashMap::new();
+    let mut stretches: HashMap<usize, i32> = HashMap::new();
     let mut round = 0;
     while let Some(best) = heap.pop() {
         let line = candidates.get(best.place);
-        // The room only shrinks: what does not fit now need not be weighed again, nor anything else that does not.
-        let fits = |scored: &Scored| terms[scored.place].tokens + LINE_COST <= choice.room;
-        if !fits(&best) {
-            heap.retain(fits);
+        let tokens = choice.estimator.text(line.text).as_f64() + LINE_COST;
+        if tokens > choice.room {
             continue;
         }
-        if best.round < round || !terms[best.place].is_read() {
-            // Something was chosen since this was weighed, or it was taken to be as readable as can be; if it is still the
-            // best, it comes up again at once.
-            terms[best.place].read(line.text);
-            let alike = shapes.get(&terms[best.place].shape(line.text)).copied().unwrap_or(0);
-            let score = choice.score(line, &terms[best.place], &weights) * ALIKE.powi(alike);
-            if score > 0.0 {
+        let (shape, stretch) = (shape_of(line.text), choice.pool.stretch_of(line.at));
+        if best.round < round {
+            // Something was chosen since this was weighed; if it is still the best, it comes up again at once.
+            let alike = shapes.get(&shape).copied().unwrap_or(0);
+            let told = stretches.get(&stretch).copied().unwrap_or(0);
+            let beside = messages.get(&line.at).copied().unwrap_or(0);
+            if beside < MOST_OF_MESSAGE {
+                let spread = ALIKE.powi(alike) * SAME_STRETCH.powi(told) * SAME_MESSAGE.powi(beside);
+                let score = choice.score(line, best.worth, &weights) * spread;
                 heap.push(Scored { score, round, ..best });
             }
             continue;
         }
-        let mark = if messages.contains(&line.at) { 0.0 } else { mark_cost(line.at) };
-        let cost = terms[best.place].tokens + LINE_COST + mark;
-        if cost > choice.room || !texts.insert(line.text) {
+        let mark = if messages.contains_key(&line.at) { 0.0 } else { mark_cost(line.at) };
+        if tokens + mark > choice.room || !texts.insert(line.text) {
             continue;
         }
-        choice.room -= cost;
-        *shapes.entry(terms[best.place].shape(line.text)).or_default() += 1;
-        messages.insert(line.at);
+        choice.room -= tokens + mark;
+        *shapes.entry(shape).or_default() += 1;
+        *stretches.entry(stretch).or_default() += 1;
+        *messages.entry(line.at).or_default() += 1;
         line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
         chosen.push(best.place);
         round += 1;
@@ -100,71 +106,52 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     chosen
 }
 
-/// The properties of a line's text. Most lines are never among the best, whatever they say, so that they need not be
-/// read for it.
-struct Terms {
-    tokens: f64,
-    /// Its readability, computed when it is first needed.
-    readable: Option<f32>,
-    /// The number of words in focus that it has.
-    about: usize,
-    /// Its shape, computed when it is first needed.
-    shape: Option<u64>,
-}
-
-impl Terms {
-    fn is_read(&self) -> bool {
-        self.readable.is_some()
-    }
-
-    fn read(&mut self, text: &str) {
-        self.readable.get_or_insert_with(|| readable(text));
-    }
-
-    fn shape(&mut self, text: &str) -> u64 {
-        *self.shape.get_or_insert_with(|| shape_of(text))
-    }
-}
+/// A statement that says less is not quoted, whatever the room.
+const LEAST_WORTH: f32 = 0.1;
 
 impl Choice<'_> {
-    fn terms(&self, text: &str) -> Terms {
-        let about = if self.focus.is_empty() {
-            0
-        } else {
-            let lower = text.to_lowercase();
-            self.focus.iter().filter(|word| lower.contains(word.as_str())).count()
-        };
-        let tokens = self.estimator.text(text).as_f64();
-        Terms { tokens, readable: None, about, shape: None }
+    /// Returns true if a text stands in the snapshot already, perhaps among others.
+    fn is_said(&self, text: &str) -> bool {
+        self.said.contains(text)
     }
 
-    /// The gain of a line for its cost; no less than that while it is not read.
-    fn score(&self, line: Candidate<'_>, terms: &Terms, weights: &[f32]) -> f32 {
-        let familiar = 1.0 - self.worth_again();
-        let gain: f32 = line
+    /// The worth of a statement for what it says, beside the names in it.
+    fn worth(&self, line: Candidate<'_>) -> f32 {
+        let lower = line.text.to_lowercase();
+        let by_form = match line.form {
+            Form::Conclusion => 1.0,
+            Form::Kept => 0.9,
+            Form::Report => 0.5,
+            Form::Remark => 0.5,
+            Form::Notice => 0.3,
+            Form::Row => 0.4,
+            Form::Thought => 0.25,
+            Form::Code => 0.0,
+        };
+        let length = count_words(line.text, ENOUGH) as f32 / ENOUGH as f32;
+        let finding = if is_finding(&lower) { 1.6 } else { 1.0 };
+        let about = self.focus.iter().filter(|word| lower.contains(word.as_str())).count();
+        if is_intention(&lower) || lower.ends_with(['?', '？']) {
+            return 0.0;
+        }
+        by_form * length * finding * (1.0 + 1.5 * about as f32)
+    }
+
+    /// The gain of a line for its cost.
+    fn score(&self, line: Candidate<'_>, worth: f32, weights: &[f32]) -> f32 {
+        let names: f32 = line
             .anchors
             .iter()
-            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * familiar))
-            .sum::<f32>()
-            + PLAIN * line.text.len().min(160) as f32;
-        let said_by = match line.source {
-            Source::User => 1.3,
-            Source::Model => 1.15,
-            Source::Call => 0.95,
-            Source::Output => 1.0,
-            Source::Thought => 0.9,
-        };
-        let cost = terms.tokens + LINE_COST + MARK_SHARE;
-        gain * said_by * terms.readable.unwrap_or(MOST_READABLE) / cost as f32
-            * (1.0 + 1.5 * terms.about as f32)
-    }
-
-    /// The share that an anchor is still worth when it is quoted again.
-    fn worth_again(&self) -> f32 {
-        let smallness = (AGAIN_UP_TO / self.budget.max(1.0)).min(1.0);
-        (AGAIN * smallness * smallness) as f32
+            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * (1.0 - AGAIN)))
+            .sum();
+        // Names in a sentence that says nothing of them are better listed under their file.
+        let gain = worth + names * worth.clamp(0.1, 1.0);
+        gain / (self.estimator.text(line.text).as_f64() + LINE_COST + MARK_SHARE) as f32
     }
 }
+
+/// A statement of so many words says all that a statement can.
+const ENOUGH: usize = 16;
 
 /// The cost of naming a further message: `[m12] `.
 fn mark_cost(at: Ordinal) -> f64 {
@@ -179,20 +166,13 @@ fn shape_of(text: &str) -> u64 {
     letters.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Lines of few plain words say little about what they name.
-fn readable(text: &str) -> f32 {
-    const ENOUGH: usize = 5;
-    0.4 + 0.6 * count_plain_words(text, ENOUGH) as f32 / ENOUGH as f32
-}
-
-/// No line is more readable than this.
-const MOST_READABLE: f32 = 1.0;
-
 /// A candidate with what it was worth in a certain round.
 struct Scored {
     score: f32,
     place: usize,
     round: usize,
+    /// What it is worth for what it says.
+    worth: f32,
 }
 
 impl PartialEq for Scored {
@@ -218,15 +198,14 @@ impl Ord for Scored {
 
 #[cfg(test)]
 mod tests {
-    use longhaul_conversation::{Message, Part, Role, ToolResult};
+    use longhaul_conversation::{Message, Part, Role};
 
     use super::*;
 
-    /// The chosen lines of an output, with room for `room` tokens.
-    fn chosen(output: &str, room: f64) -> Vec<String> {
+    /// The chosen lines of an answer, with room for `room` tokens.
+    fn chosen(answer: &str, room: f64) -> Vec<String> {
         let mut pool = Pool::default();
-        let result = Part::result(ToolResult::text("c", output));
-        pool.observe(&Message::new("r", Role::User, vec![result]), Ordinal(1));
+        pool.observe(&Message::new("a", Role::Model, vec![Part::model_text(answer)]), Ordinal(1));
         let mut choice = Choice {
             pool: &pool,
             before: Ordinal(2),
@@ -236,6 +215,7 @@ mod tests {
             estimator: Estimator::default(),
             focus: &[],
             quoted: &HashSet::new(),
+            said: "",
         };
         let places = choose_lines(&mut choice);
         assert!(choice.room >= 0.0);
@@ -245,24 +225,31 @@ mod tests {
     #[test]
     fn rows_that_differ_only_in_numbers_give_way_to_something_else() {
         let rows: String = (100..140)
-            .map(|row| format!("row {row} of the long table has value_{row} and nothing more to say\n"))
+            .map(|row| format!("- Row {row} of the long table has value_{row} and nothing more to say.\n"))
             .collect();
-        let other = "the parser of read_config fails because the file is empty and nobody looks at it";
-        let chosen = chosen(&format!("{rows}{other}\n"), 60.0);
+        let other = "The parser of read_config fails on empty files, and nobody looks at it.";
+        let chosen = chosen(&format!("{rows}\n{other}\n"), 60.0);
         assert!(chosen.iter().any(|line| line.contains("read_config")), "{chosen:?}");
     }
 
     #[test]
-    fn no_line_is_more_readable_than_the_most_readable() {
-        let texts =
-            ["", "one", "one two", "one two three", "one two three four", "one two three four five six"];
-        assert!(texts.is_sorted_by(|one, other| readable(one) < readable(other)));
-        assert!(texts.iter().all(|text| readable(text) <= MOST_READABLE));
+    fn a_long_text_is_told_of_and_not_copied() {
+        let names = ["alpha", "beta", "gamma", "delta", "omega"];
+        let lines: String = (0..60)
+            .map(|nth| {
+                format!(
+                    "- The {} of step {nth} must wait for the {} before it ends.\n",
+                    names[nth % 5],
+                    names[nth / 5 % 5]
+                )
+            })
+            .collect();
+        assert!(chosen(&lines, 4_000.0).len() <= MOST_OF_MESSAGE as usize);
     }
 
     #[test]
     fn what_does_not_fit_is_not_chosen() {
-        let lines = "one line that names first_thing among several other words\nand second_thing after it\n";
+        let lines = "One line names first_thing among several other words. It needs second_thing after it.\n";
         assert_eq!(chosen(lines, 3.0), Vec::<String>::new());
         assert!(!chosen(lines, 100.0).is_empty());
     }

@@ -55,11 +55,14 @@ fn path_weight(budget: f64) -> f32 {
     -1.1 + 2.6 * room as f32
 }
 
+/// What was named so many messages ago, or more, is old: it is needed again as often as what is twice as old.
+const OLD: u32 = 40;
+
 fn weigh(anchor: &Anchor, places: &Places, newest: Ordinal, path: f32) -> f32 {
     // Lines are dropped first where there were many.
     let crowd = places.crowd.unwrap_or(MOST_LINES as u32);
     let last = if places.last > 0 { places.last } else { anchor.last.0 };
-    let age = newest.0.saturating_sub(last);
+    let age = newest.0.saturating_sub(last).min(OLD);
     let mut sum = -1.4 + 0.65 * log(places.lines) - 0.45 * log(age) - 0.35 * log(crowd);
     sum += 0.68 * f32::from(anchor.typed.min(2));
     if anchor.in_prose {

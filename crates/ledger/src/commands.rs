@@ -38,11 +38,6 @@ pub(super) struct PendingCommand {
 }
 
 impl PendingCommand {
-    /// True if the command does nothing but show files.
-    pub(super) fn only_reads(&self) -> bool {
-        self.runner.is_none() && !self.effects.is_empty() && self.effects.iter().all(FileEffect::is_reading)
-    }
-
     /// The folder below the project that the command goes to, if it goes to one.
     pub(super) fn goes_to(&self) -> Option<&str> {
         self.leaves.as_deref().filter(|directory| !directory.is_empty() && !is_absolute(directory))

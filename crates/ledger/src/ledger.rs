@@ -39,8 +39,6 @@ pub struct Ledger {
     pub(crate) commits: Vec<CommitEntry>,
     pub(crate) plan: TaskList,
     open: VecDeque<PendingCall>,
-    /// The messages with results, and whether all of these show files; in order.
-    shown: Vec<(Ordinal, bool)>,
     pub(crate) proposed: ProposedEdits,
 }
 
@@ -206,7 +204,6 @@ impl Ledger {
                 open.time.zip(time).map(|(start, end)| end.as_millis().saturating_sub(start.as_millis()));
             answer.millis = passed.and_then(|millis| u64::try_from(millis).ok());
         }
-        self.note_shown(at, &open.expects);
         let went_to =
             if let PendingResult::Command(command) = &open.expects { command.goes_to() } else { None };
         self.note_surroundings(&answer.text, went_to);
@@ -216,27 +213,6 @@ impl Ledger {
             PendingResult::Agent { job, in_background } => self.finish_agent(job, in_background, &answer, at),
             PendingResult::Job { handle, stops } => self.update_job(&handle, stops, &answer, at),
             PendingResult::Nothing => {}
-        }
-    }
-
-    /// True if the results in a message show nothing but the content of files.
-    pub fn shows_file(&self, at: Ordinal) -> bool {
-        let place = self.shown.binary_search_by_key(&at, |(shown, _)| *shown);
-        place.is_ok_and(|place| self.shown[place].1)
-    }
-
-    fn note_shown(&mut self, at: Ordinal, expects: &PendingResult) {
-        let shows_file = match expects {
-            PendingResult::Files(effects) => {
-                !effects.is_empty() && effects.iter().all(FileEffect::is_reading)
-            }
-            PendingResult::Command(command) => command.only_reads(),
-            _ => false,
-        };
-        match self.shown.last_mut() {
-            Some((last, known)) if *last == at => *known &= shows_file,
-            Some((last, _)) if *last > at => {}
-            _ => self.shown.push((at, shows_file)),
         }
     }
 

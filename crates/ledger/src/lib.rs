@@ -36,6 +36,7 @@ mod calls;
 mod chat_edits;
 mod colours;
 mod commands;
+mod content;
 mod data;
 mod effect;
 mod entries;
@@ -60,6 +61,7 @@ mod summary;
 mod symbols;
 mod tools;
 
+pub use content::{CallContent, content_of};
 pub use entries::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
     FileStep, JobEntry, JobKind, LineRange, RunEntry, StepStatus, TaskList, TaskStep, WorkOutcome,

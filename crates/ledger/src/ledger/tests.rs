@@ -597,16 +597,6 @@ fn every_changed_file_is_named_before_any_is_counted() {
 }
 
 #[test]
-fn results_that_show_files_are_known() {
-    let ledger = ledger_of(&[
-        ("Read", json!({"file_path": "a.rs"}), "fn a() {}"),
-        ("Bash", json!({"command": "cat a.rs"}), "fn a() {}"),
-        ("Bash", json!({"command": "ls"}), "a.rs"),
-    ]);
-    assert_eq!([2, 4, 6, 1].map(|at| ledger.shows_file(Ordinal(at))), [true, true, false, false]);
-}
-
-#[test]
 fn the_summary_prints_as_json() {
     let ledger = ledger_of(&[("Bash", json!({"command": "mv a b"}), "")]);
     let value = serde_json::to_value(ledger.summary()).expect("a summary has only string keys");

@@ -1,0 +1,317 @@
+//! Tells what may be quoted: whole statements, never pieces of code, echoes of calls or what tools say each time.
+
+use std::sync::LazyLock;
+
+use longhaul_text::{AnyOf, Unit, UnitKind, count_plain_words, data_lines, is_wide};
+use serde::{Deserialize, Serialize};
+
+use super::paths::found_in_file;
+
+/// The form of a line, which decides whether it may be quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// A whole statement of an answer that ends a turn.
+    Conclusion,
+    /// A whole statement of the model beside its calls.
+    Remark,
+    /// A whole statement of the model, thinking.
+    Thought,
+    /// A whole statement of a report that a tool returned: another agent's, a page's.
+    Report,
+    /// A row of a table.
+    Row,
+    /// A line of output that tells of trouble or of a value.
+    Notice,
+    /// A line of an earlier snapshot.
+    Kept,
+    /// Code, output, arguments: only the names in it count.
+    Code,
+}
+
+impl Form {
+    /// Returns true if a line of this form may be quoted.
+    pub(crate) fn is_quotable(self) -> bool {
+        self != Self::Code
+    }
+}
+
+/// A longer statement is too long to be quoted whole.
+const LONGEST: usize = 700;
+/// A shorter one says nothing by itself.
+const SHORTEST: usize = 24;
+/// A sentence up to this length that ends with a colon leads into what follows.
+const LEAD: usize = 160;
+/// A heading up to this length leads into what follows.
+const HEADING: usize = 60;
+
+/// A list up to this length stays together behind what leads into it.
+const LIST: usize = 420;
+
+/// Calls `found` with each statement of a prose, whole; code is handed to `code`, block by block.
+pub(crate) fn each_statement(
+    units: &[Unit<'_>],
+    found: &mut impl FnMut(&str, Shape),
+    code: &mut impl FnMut(&str),
+) {
+    let mut lead = String::new();
+    let mut rest = units;
+    while let [Unit { text, kind, .. }, behind @ ..] = rest {
+        rest = behind;
+        match kind {
+            UnitKind::Code | UnitKind::Quote => {
+                flush(&mut lead, code);
+                code(text);
+            }
+            UnitKind::Heading => {
+                flush(&mut lead, code);
+                let heading = text.trim_matches(['*', ':', ' ']);
+                if heading.len() <= HEADING {
+                    lead = format!("{heading}:");
+                } else {
+                    found(heading, Shape::Sentence);
+                }
+            }
+            UnitKind::Row => {
+                let is_ruler = text.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'='));
+                if !is_ruler {
+                    found(text, Shape::Row);
+                }
+            }
+            UnitKind::Sentence | UnitKind::Item { .. } => {
+                let mut text = joined(text);
+                if text.len() <= LEAD && text.ends_with([':', '：']) {
+                    flush(&mut lead, code);
+                    lead = text;
+                    continue;
+                }
+                if !lead.is_empty() {
+                    text = format!("{} {text}", std::mem::take(&mut lead));
+                    if matches!(kind, UnitKind::Item { .. }) {
+                        rest = take_list(&mut text, rest);
+                    }
+                }
+                found(&text, Shape::Sentence);
+            }
+        }
+    }
+    flush(&mut lead, code);
+}
+
+/// Adds the items that follow to the first one, if the whole list is short. Returns the units behind it.
+fn take_list<'u, 't>(text: &mut String, rest: &'u [Unit<'t>]) -> &'u [Unit<'t>] {
+    let items = rest.iter().take_while(|unit| matches!(unit.kind, UnitKind::Item { .. })).count();
+    let (list, behind) = rest.split_at(items);
+    if text.len() + list.iter().map(|item| item.text.len() + 2).sum::<usize>() > LIST {
+        return rest;
+    }
+    for item in list {
+        text.push_str("; ");
+        text.push_str(&joined(item.text));
+    }
+    behind
+}
+
+fn flush(lead: &mut String, code: &mut impl FnMut(&str)) {
+    if !lead.is_empty() {
+        code(lead);
+        lead.clear();
+    }
+}
+
+/// The shape of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Sentence,
+    Row,
+}
+
+/// A text on one line, with single spaces.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns true if a statement can be quoted: it is whole, says something, and is no code.
+pub(crate) fn says_something(text: &str) -> bool {
+    (SHORTEST..=LONGEST).contains(&text.len())
+        && count_words(text, 4) >= 4
+        && is_balanced(text)
+        && !is_boilerplate(text)
+        && !looks_like_code(text)
+}
+
+/// The number of words of a text, at most `most`; two wide characters count as one.
+pub(crate) fn count_words(text: &str, most: usize) -> usize {
+    let plain = count_plain_words(text, most);
+    if plain >= most || text.is_ascii() {
+        return plain;
+    }
+    // Letters of other alphabets: words are parted by spaces, wide characters stand for half a word each.
+    let wide = text.chars().filter(|sign| is_wide(*sign)).count() / 2;
+    let other = text
+        .split_whitespace()
+        .filter(|word| !word.is_ascii() && word.chars().any(|sign| sign.is_alphabetic() && !is_wide(sign)))
+        .count();
+    (plain + wide + other).min(most)
+}
+
+/// Returns true if everything that is opened is closed again: brackets, code and bold signs.
+pub(crate) fn is_balanced(text: &str) -> bool {
+    if text.matches('`').count() % 2 == 1 || text.matches("**").count() % 2 == 1 {
+        return false;
+    }
+    let mut open: Vec<char> = Vec::new();
+    for (at, sign) in text.char_indices() {
+        match sign {
+            '(' | '[' | '{' | '（' | '「' => open.push(sign),
+            ')' | ']' | '}' | '）' | '」' => {
+                let opens = match sign {
+                    ')' => '(',
+                    ']' => '[',
+                    '}' => '{',
+                    '）' => '（',
+                    _ => '「',
+                };
+                if open.last() == Some(&opens) {
+                    open.pop();
+                } else if !(sign == ')' && at <= 3) {
+                    // `1)` and `a)` number an item.
+                    return false;
+                }
+            }
+            _ => {}
+        }
+    }
+    open.is_empty()
+}
+
+/// Returns true if a line is more signs of code than words.
+fn looks_like_code(text: &str) -> bool {
+    let bare = text.trim_end();
+    if bare.ends_with(['{', ';', '\\']) || bare.starts_with(['{', '}', '<', '+', '$', '@', '=']) {
+        return true;
+    }
+    // Code in backticks is named, not quoted.
+    let outside: usize = text
+        .split('`')
+        .step_by(2)
+        .map(|piece| piece.bytes().filter(|byte| CODE_SIGNS.contains(byte)).count())
+        .sum();
+    outside * 12 > text.len()
+}
+
+const CODE_SIGNS: &[u8] = b"{};=<>|$&\\\"";
+
+/// Returns true if a line is what a tool or an agent adds to every answer.
+pub(crate) fn is_boilerplate(text: &str) -> bool {
+    static BOILERPLATE: LazyLock<AnyOf> = LazyLock::new(|| any_of(include_str!("../data/boilerplate.txt")));
+    BOILERPLATE.is_in(text)
+}
+
+/// Returns true if a line of output tells of trouble.
+pub(crate) fn tells_of_trouble(lower: &str) -> bool {
+    static TROUBLE: LazyLock<AnyOf> = LazyLock::new(|| any_of(include_str!("../data/trouble.txt")));
+    TROUBLE.is_in(lower)
+}
+
+/// Returns true if a statement says what was found, decided or tried, or why.
+pub(crate) fn is_finding(lower: &str) -> bool {
+    static FINDINGS: LazyLock<AnyOf> = LazyLock::new(|| any_of(include_str!("../data/findings.txt")));
+    FINDINGS.is_in(lower)
+}
+
+/// Returns true if a sentence only announces the next step, or asks back.
+pub(crate) fn is_intention(lower: &str) -> bool {
+    let lower = &*lower.replace('’', "'");
+    static INTENTIONS: LazyLock<Vec<&str>> =
+        LazyLock::new(|| data_lines(include_str!("../data/intentions.txt")).collect());
+    INTENTIONS.iter().any(|intention| {
+        let rest = lower.trim_start_matches(['*', '_', '"']).strip_prefix(intention);
+        // Words of languages without spaces end anywhere.
+        rest.is_some_and(|rest| {
+            !intention.is_ascii() || !rest.starts_with(|next: char| next.is_alphanumeric())
+        })
+    })
+}
+
+fn any_of(list: &'static str) -> AnyOf {
+    AnyOf::new(&data_lines(list).collect::<Vec<_>>())
+}
+
+/// Returns true if an output is a report in prose rather than code or a log.
+pub(crate) fn is_report(text: &str) -> bool {
+    const LOOKED_AT: usize = 60;
+    let lines = text.lines().map(str::trim).filter(|line| line.len() > 3).take(LOOKED_AT);
+    let (mut prose, mut all) = (0, 0);
+    for line in lines {
+        all += 1;
+        if found_in_file(line).is_some() {
+            continue;
+        }
+        let is_listed =
+            line.starts_with(['-', '*', '#', '•']) || line.ends_with(['.', ':', '!', '?', '。', '：']);
+        prose += usize::from(is_listed && count_words(line, 4) >= 4 && !looks_like_code(line));
+    }
+    all >= 2 && prose * 5 >= all * 2
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_text::split_units;
+
+    use super::*;
+
+    #[test]
+    fn pieces_of_code_and_boilerplate_are_never_quoted() {
+        for text in [
+            "useEffect(() => { const params = new URLSearchParams(window.location.search);",
+            "The file src/App.tsx has been updated successfully.",
+            "return String(t).split(NEWLINE).join",
+            "if (path.length <= maxLen) return path; const parts = path.split;",
+            "and the rest (see the list below",
+            "Done.",
+        ] {
+            assert!(!says_something(text), "{text}");
+        }
+        for text in [
+            "The upload fails because `retry_count` is never read (see `upload()`).",
+            "1) The parser drops the last line of every file.",
+            "分组视图的按钮不是同一个组件，它们的行为不同。",
+            "Ошибка возникает потому, что файл пуст и никто его не проверяет.",
+        ] {
+            assert!(says_something(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_announces_the_next_step_is_told() {
+        for text in
+            ["let me look at the parser first.", "now the tests.", "接下来修改配置", "**now update it**"]
+        {
+            assert!(is_intention(text), "{text}");
+        }
+        assert!(!is_intention("nowhere else is it used.") && !is_intention("letters are kept."));
+    }
+
+    #[test]
+    fn leads_and_headings_stand_before_what_they_lead_to() {
+        let text = "## Root cause\nThe cache is never cleared.\n\nChanges made:\n- `a.rs`: clears it\n- `b.rs`: tests it\n\n```rust\nfn x() {}\n```\n";
+        let (mut found, mut code) = (Vec::new(), Vec::new());
+        each_statement(&split_units(text), &mut |text, _| found.push(text.to_string()), &mut |text| {
+            code.push(text.to_string())
+        });
+        assert_eq!(
+            found,
+            ["Root cause: The cache is never cleared.", "Changes made: `a.rs`: clears it; `b.rs`: tests it"]
+        );
+        assert_eq!(code.len(), 1);
+    }
+
+    #[test]
+    fn reports_are_told_from_code_and_logs() {
+        let report = "I looked at the three modules.\n\n- The parser reads each file twice, which is slow.\n- The writer never flushes its buffer at the end.\n";
+        assert!(is_report(report));
+        assert!(!is_report("fn main() {\n    run();\n}\n\nfn run() {\n    println!(\"x\");\n}\n"));
+        assert!(!is_report("src/a.rs\nsrc/b.rs\nsrc/c.rs\nREADME.md\n"));
+    }
+}
