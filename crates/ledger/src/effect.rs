@@ -44,10 +44,6 @@ impl FileEffect {
         Self::new(path, FileOperation::Read { range })
     }
 
-    pub(crate) fn is_reading(&self) -> bool {
-        matches!(self.act, FileOperation::Read { .. })
-    }
-
     /// A writing of this whole text.
     pub(super) fn write(path: impl Into<String>, text: Option<&str>) -> Self {
         Self::new(path, FileOperation::Write { change: written(text), hash: text.map(hash_text) })

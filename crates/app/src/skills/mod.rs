@@ -17,7 +17,6 @@ use crate::failure::hinted;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::strays;
-use crate::withheld::variables_for_commands;
 use crate::workspace::WorkspaceContext;
 
 pub use fetch::{FetchedSkills, SkillOrigin};
@@ -52,7 +51,8 @@ impl SkillLibrary {
 
     /// Fetches skills to install; `inside` names a folder of a repository or an archive.
     pub fn fetch(&self, source: &SkillSource, inside: Option<&str>) -> anyhow::Result<FetchedSkills> {
-        let variables = variables_for_commands(&self.settings.variable_rules(Some(&self.home)));
+        let rules = self.settings.variable_rules(Some(&self.home));
+        let variables = self.settings.variables().for_commands(&rules);
         fetch::fetch(source, inside, &variables).map_err(failure)
     }
 

@@ -239,7 +239,7 @@ fn choose_scope(options: &AcceptOptions, library: &SkillLibrary) -> anyhow::Resu
         format!("this project ({})", folder(scopes[0])?),
         format!("every project of yours ({})", folder(scopes[1])?),
     ];
-    let chosen = choose(&format!("Accept {} for", visible(&options.name)), &lines, 0)?;
+    let chosen = choose(&format!("Accept {} for", visible(&options.name)), &lines, Some(0))?;
     Ok(chosen.map(|chosen| scopes[chosen]))
 }
 
