@@ -2,16 +2,24 @@
 """Scores what the program recognises against the labels.
 
 usage: score.py LONGHAUL fit.tsv|check.tsv [--show]           goals, rules and requests of the corpus (LONGHAUL_CORPUS)
+       [--words]
        score.py LONGHAUL rules-1.json|rules-2.json [--show]   rules in single messages
        score.py LONGHAUL lifts.json|not-lifts.json [--show]   rules lifted, replaced, or only seemingly so
 
 LONGHAUL is the program. --show prints every miss. A session of the corpus is scored whole and cut after a quarter, a half and
 three quarters of its messages, so that the state of a request is asked for at four moments. The goal is scored on what
 `compress --force` writes. Texts are the same if most words of the shorter one stand in the longer one.
+
+Of a plan or a long message a label quotes one sentence, and the program may quote another. So a request also counts as the
+labelled one if it stands for the same message and that has no other label; each label is found in this way by one request only, so
+that a plan shown item by item is one request and as many wrong ones. A goal counts, too, if it cites the labelled message and has
+two fifths of the label's words. `--words` compares words alone. A request that is given up later (replaced, dropped) is neither wanted
+nor wrong before: its turn may have ended long ago.
 """
 import collections, hashlib, json, os, re, subprocess, sys, tempfile
 
 program, labels, show = os.path.abspath(sys.argv[1]), sys.argv[2], "--show" in sys.argv
+by_words = "--words" in sys.argv
 here = os.path.dirname(os.path.abspath(__file__))
 home = tempfile.mkdtemp()
 env = dict(os.environ, HOME=home, LONGHAUL_HOME=os.path.join(home, ".gemini"))
@@ -100,11 +108,34 @@ def span(contents, row):
 
 
 def state_at(state, last):
-    """Open, or what became of it, after message number `last`."""
+    """Open, or what became of it, after message number `last`; "given up" if that is still to come."""
     word, _, where = state.partition(" ")
     if word in ("done", "replaced", "dropped") and where and int(re.sub(r"\D", "", where) or 0) > last:
-        return "open"
+        return "open" if word == "done" or by_words else "given up"
     return word
+
+
+def score_open(labelled, last, shown):
+    """The number of open requests found and of those shown that are open, with what was missed and what is wrong."""
+    requests = [(m, text, state_at(s, last)) for k, m, text, s in labelled if k == "request" and m <= last]
+    single = {m for m, count in collections.Counter(m for m, _, _ in requests).items() if count == 1}
+    wanted = [number for number, (_, _, state) in enumerate(requests) if state == "open"]
+    accepted = [number for number, (_, _, state) in enumerate(requests) if state in ("open", "given up")]
+    found, wrong, right = set(), [], 0
+    later = []
+    for request in shown:
+        hits = {number for number in accepted if same(requests[number][1], request["text"])}
+        found |= hits
+        right += bool(hits)
+        hits or later.append(request)
+    for request in later:
+        messages = {int(m[1:]) for m in request["messages"]}
+        hits = [n for n in accepted if n not in found and requests[n][0] in single & messages and not by_words]
+        found |= set(hits[:1])
+        right += bool(hits)
+        hits or wrong.append(request["text"])
+    missed = [requests[number][1] for number in wanted if number not in found]
+    return len(wanted) - len(missed), len(wanted), right, missed, wrong
 
 
 def score_sessions(rows):
@@ -132,19 +163,14 @@ def score_sessions(rows):
                 hit = any(same(rule, text) for rule in rules)
                 rule_right += hit
                 hit or miss(f"{name} …m{last} rule wrong: {text[:160]!r}")
-            requests = [(m, r, state_at(s, last)) for k, m, r, s in labelled if k == "request" and m <= last]
-            opens = [r for m, r, s in requests if s == "open"]
-            shown = [r["text"] for r in seen["requests"] if r["state"] == "open"]
-            open_wanted += len(opens)
-            open_shown += len(shown)
-            for text in opens:
-                hit = any(same(text, other) for other in shown)
-                open_found += hit
-                hit or miss(f"{name} …m{last} open request missed: {text[:160]!r}")
-            for text in shown:
-                hit = any(same(text, other) for other in opens)
-                open_right += hit
-                hit or miss(f"{name} …m{last} not open: {text[:160]!r}")
+            shown = [r for r in seen["requests"] if r["state"] == "open"]
+            found, wanted, right, missed, wrong = score_open(labelled, last, shown)
+            open_found, open_wanted = open_found + found, open_wanted + wanted
+            open_right, open_shown = open_right + right, open_shown + len(shown)
+            for text in missed:
+                miss(f"{name} …m{last} open request missed: {text[:160]!r}")
+            for text in wrong:
+                miss(f"{name} …m{last} not open: {text[:160]!r}")
             if last < whole // 2:
                 continue
             report = run(["compress", "--force", "--json", "--snapshot-budget", "4000"], contents[:last])
@@ -154,17 +180,20 @@ def score_sessions(rows):
                 continue
             at = int(through.group(1))
             wanted = []
-            for kind, _, text, state in labelled:
+            for kind, message, text, state in labelled:
                 where = [int(n) for n in re.findall(r"m(\d+)", state)]
                 if kind == "goal" and where and where[0] <= last and (len(where) < 2 or at <= where[1]):
-                    wanted.append(text)
+                    wanted.append((message, text))
             if not wanted:
                 continue
             goals += 1
+            cited = {int(m) for m in re.findall(r"\[m(\d+)\]", found.group(1))} if found else set()
             got = re.sub(r"\[m\d+\]", " ", found.group(1)) if found else ""
-            hit = any(same(text, got) and len(words(got)) >= 0.5 * len(words(text)) for text in wanted)
+            is_long = lambda text: len(words(got)) >= 0.5 * len(words(text))
+            hit = any(same(text, got) and is_long(text) for _, text in wanted)
+            hit = hit or not by_words and any(m in cited and same(text, got, 0.4) and is_long(text) for m, text in wanted)
             goal_hits += hit
-            hit or miss(f"{name} …m{last} goal: {got.strip()[:200]!r} instead of {wanted[-1][:200]!r}")
+            hit or miss(f"{name} …m{last} goal: {got.strip()[:200]!r} instead of {wanted[-1][1][:200]!r}")
     print(f"goals {percent(goal_hits, goals)}")
     print(f"rules: recall {percent(rule_found, rule_wanted)}, precision {percent(rule_right, rule_shown)}")
     print(f"open requests: precision {percent(open_right, open_shown)}, recall {percent(open_found, open_wanted)}")

@@ -4,15 +4,14 @@
 use std::collections::HashSet;
 
 use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
-use longhaul_directives::{RequestState, UserRule};
+use longhaul_directives::UserRule;
 use longhaul_extract::{Candidate, Choice, Coverage, Source, choose_lines, choose_names, measure_coverage};
 use longhaul_ledger::LedgerSection;
 use longhaul_snapshot::{
-    DONE, Entry, IN_PROGRESS, QuoteSource, Section, Snapshot, TODO, any_snapshot, defuse, quote_lines,
-    without_state,
+    Entry, QuoteSource, Section, Snapshot, any_snapshot, defuse, quote_lines, without_state,
 };
-use longhaul_text::split_units;
 
+use crate::task::{goal_lines, task_lines};
 use crate::tracker::Tracker;
 
 /// Options of a snapshot.
@@ -43,7 +42,9 @@ pub struct Composed {
 
 /// The user's words take at most this share.
 const WORDS_SHARE: f64 = 0.25;
-/// Goal, requests and plan take at most this share.
+/// A sentence of the goal, or an open request, takes at most this share of what is left.
+const GOAL_SHARE: f64 = 0.4;
+/// What is done and planned takes at most this share, along with what is open.
 const ASKS_SHARE: f64 = 0.07;
 /// The record of work takes at most this share.
 const LEDGER_SHARE: f64 = 0.2;
@@ -166,39 +167,22 @@ impl<'a> Draft<'a> {
 
     fn requests(&mut self) {
         let mut room = (self.options.budget.0 as f64 * ASKS_SHARE).min(self.left);
-        let requests = self.tracker.requests.all();
-        // A small snapshot says in few words what stands in the user's own beside it.
-        let brief = |most: usize| most.min(self.options.budget.0 as usize / 20);
-        let first = requests.iter().find(|request| !matches!(request.state, RequestState::Replaced { .. }));
-        if let Some(first) = first {
-            let goal = first_sentence(&first.text, brief(200));
-            let at = first.messages.first().copied().unwrap_or(Ordinal(1));
-            self.put_within(&mut room, Section::OverallGoal, at, goal);
+        let requests = &self.tracker.requests;
+        for (at, text) in goal_lines(requests) {
+            // A goal is never cut; one that does not fit stands in the user's words.
+            let mut most = self.left * GOAL_SHARE;
+            self.put_within(&mut most, Section::OverallGoal, at, text);
         }
         // A step that was taken over from an earlier snapshot as a request is told by the plan, if there is one again.
         let plan = self.tracker.ledger.plan_lines();
         let is_step = |text: &str| {
             plan.iter().any(|line| line.text.split_once("] ").is_some_and(|(_, step)| step == text))
         };
-        // The newest first: it says what to do now.
-        for request in requests.iter().rev().filter(|request| !is_step(&request.text)).take(12) {
-            let state = match &request.state {
-                // That the goal is still to be reached goes without saying.
-                RequestState::Open { claim: None }
-                    if first.is_some_and(|first| std::ptr::eq(first, request)) =>
-                {
-                    continue;
-                }
-                RequestState::Open { claim: None } => TODO,
-                RequestState::Open { claim: Some(_) } => IN_PROGRESS,
-                RequestState::Done(_) => DONE,
-                RequestState::Replaced { .. } => continue,
-            };
-            let at = request.messages.last().copied().unwrap_or(Ordinal(1));
-            if at < self.options.before {
-                let line = format!("{state} {}", first_sentence(&request.text, brief(110)));
-                self.put_within(&mut room, Section::TaskState, at, line);
-            }
+        for line in task_lines(requests, self.options.before, is_step) {
+            let mut most = if line.is_open { self.left * GOAL_SHARE } else { room };
+            let left = most;
+            self.put_within(&mut most, Section::TaskState, line.at, line.text);
+            room -= left - most;
         }
         for line in plan {
             let at = line.marks.last().copied().unwrap_or(Ordinal(1));
@@ -374,16 +358,6 @@ fn build(through: Option<Ordinal>, entries: &[(Section, Ordinal, Vec<String>)]) 
 /// Number of characters that the tags of a section take, with their line ends.
 fn tags_len(section: Section) -> usize {
     2 * section.name().len() + "<>\n</>\n".len()
-}
-
-/// The first sentence of a text, cut behind `most` characters.
-fn first_sentence(text: &str, most: usize) -> String {
-    let sentence = split_units(text).first().map_or(text, |unit| unit.text);
-    let line = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }
 
 #[cfg(test)]

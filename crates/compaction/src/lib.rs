@@ -74,6 +74,7 @@ mod shapes;
 mod shorten;
 mod status;
 mod survey;
+mod task;
 mod tracker;
 mod truncate;
 

@@ -116,6 +116,10 @@ impl Observer<'_> {
 
     /// Quotes what a model or another program says. Its constraints, goals and tasks are nobody's words.
     fn quote_foreign(&mut self, snapshot: &Snapshot, at: Ordinal) {
+        // Where nobody typed anything before, its goal is all that is known of theirs.
+        let goal = snapshot.entries(Section::OverallGoal).iter().flat_map(|entry| entry.lines());
+        let goal: Vec<&str> = goal.map(String::as_str).collect();
+        self.requests.inherit(&goal.join(" "), at);
         for SnapshotLine { section, line, .. } in snapshot.lines() {
             match section {
                 Section::OverallGoal

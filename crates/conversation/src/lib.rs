@@ -36,6 +36,7 @@ mod origin;
 mod own_texts;
 mod pairing;
 mod part;
+mod prompt;
 mod request;
 mod response_builder;
 mod result_memory;
@@ -67,6 +68,7 @@ pub use pairing::{
     FaultKind, MessageShape, PairingFault, Repair, Repaired, find_faults, find_faults_in, repair,
 };
 pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
+pub use prompt::find_task;
 pub use request::{CallLimits, Request, Sampling, ToolChoice, ToolDeclaration};
 pub use response_builder::ResponseBuilder;
 pub use result_memory::{

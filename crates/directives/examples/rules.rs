@@ -44,9 +44,9 @@ fn main() {
         messages.iter().for_each(|message| requests.observe(message));
         for request in requests.all() {
             let state = match &request.state {
-                RequestState::Open { claim: None } => "open".to_string(),
-                RequestState::Open { claim: Some(claim) } => {
-                    format!("claimed {} {}", claim.message, claim.words)
+                RequestState::Open { reason: None } => "open".to_string(),
+                RequestState::Open { reason: Some(reason) } => {
+                    format!("left open {} {}", reason.message, reason.words)
                 }
                 RequestState::Done(evidence) => format!("done {} {}", evidence.message, evidence.words),
                 RequestState::Replaced { by } => format!("replaced {by}"),

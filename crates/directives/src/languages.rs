@@ -1,11 +1,11 @@
-//! The phrase lists of all languages, from the files in `data/`.
+//! The phrase lists of all languages, from the files in `data/` and `data/requests/`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use longhaul_text::Phrases;
 
-/// The name and the text of every file in `data/`.
+/// The name and the text of every file of phrases.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/languages.rs"));
 
 /// The lists that a file may have, as `data/README.md` explains them.
@@ -13,7 +13,9 @@ static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/languages.rs
 const LISTS: &[&str] = &[
     "rules", "standing", "not-rules", "lifts", "reliefs", "changes", "question-words", "question-openings", "question-ends",
     "rule-nouns", "wishes", "greetings", "accepts", "goes-on", "withdrawals", "corrections", "complaints", "completed",
-    "unfinished", "done-words", "pasted-nouns", "pasted-at-once",
+    "unfinished", "done-words", "pasted-nouns", "pasted-at-once", "left-undone", "announcements", "offers", "asks-for-input",
+    "demands", "purpose-headings", "empty-titles", "stated-goals", "deferrals", "follow-ups",
+    "topicless", "refers-back", "scolding",
 ];
 
 /// The classes of words that a pattern may name, as `data/README.md` explains them.
@@ -46,7 +48,7 @@ impl Language {
         let mut lists: HashMap<&'static str, Vec<&'static str>> = HashMap::new();
         let mut current = None;
         for (index, line) in text.lines().enumerate() {
-            let problem = |what: &str| Err(format!("data/{name}.txt, line {}: {what}: {line}", index + 1));
+            let problem = |what: &str| Err(format!("{name}, line {}: {what}: {line}", index + 1));
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -76,7 +78,7 @@ impl Language {
             }
         }
         let Some(matching) = matching else {
-            return Err(format!("data/{name}.txt: `matching: words` or `matching: substrings` is missing"));
+            return Err(format!("{name}: `matching: words` or `matching: substrings` is missing"));
         };
         Ok(Self { matching, lists })
     }
@@ -140,19 +142,19 @@ mod tests {
             for (list, phrases) in &language.lists {
                 let mut seen = HashSet::new();
                 for phrase in phrases {
-                    assert!(seen.insert(phrase), "data/{name}.txt: {phrase:?} stands twice in [{list}]");
+                    assert!(seen.insert(phrase), "{name}: {phrase:?} stands twice in [{list}]");
                     if language.matching == Matching::Words {
                         Phrases::new(&[phrase]);
                     }
                 }
             }
         }
-        assert!(LANGUAGES.len() >= 6, "only {} languages were found", LANGUAGES.len());
+        assert!(LANGUAGES.len() >= 15, "only {} languages were found", LANGUAGES.len());
     }
 
     #[track_caller]
     fn check_problem(text: &'static str, expected: &str) {
-        let problem = Language::parse("xx", text).err().expect("it has a problem");
+        let problem = Language::parse("data/xx.txt", text).err().expect("it has a problem");
         assert!(problem.starts_with(expected), "{problem}");
     }
 

@@ -113,24 +113,26 @@ impl Subject {
         let is_few = self.words.len() < 2;
         let always = self.common.iter().map(|word| under(COMMON_WORD, *word));
         let if_few = self.common.iter().filter(|_| is_few).map(|word| under(OF_FEW, *word));
-        self.own().chain(always).chain(if_few).collect()
+        self.keys().chain(always).chain(if_few).collect()
     }
 
     /// The keys under which texts on the same subject are sought.
     pub fn sought_under(&self) -> Vec<u64> {
         // Common words are compared where either text has few others.
         let kind = if self.words.len() < 2 { COMMON_WORD } else { OF_FEW };
-        self.own().chain(self.common.iter().map(|word| under(kind, *word))).collect()
+        self.keys().chain(self.common.iter().map(|word| under(kind, *word))).collect()
     }
 
-    fn own(&self) -> impl Iterator<Item = u64> {
+    /// Keys of its content words and its pairs of Han, in order and each once.
+    pub fn keys(&self) -> impl Iterator<Item = u64> {
         let pairs: BTreeSet<&[char; 2]> = self.pairs.iter().collect();
         let pairs =
             pairs.into_iter().map(|[one, other]| u64::from(*one as u32) << 32 | u64::from(*other as u32));
         self.words.iter().copied().chain(pairs.map(|pair| under(PAIR, pair)))
     }
 
-    fn len(&self) -> usize {
+    /// The number of its content words; two pairs of Han count as one.
+    pub fn len(&self) -> usize {
         self.words.len() + self.pairs.len().div_ceil(2)
     }
 

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use longhaul_text::{Subject, Words, print_numbers};
 
 use super::UserRequest;
-use crate::rules::{asks_a_question, normalise};
+use super::wishes::asks_question;
+use crate::rules::normalise;
 
 /// Only this many of the newest requests are compared with a new one: a message costs the same late in a session.
 const COMPARED: usize = 32;
@@ -99,12 +100,17 @@ impl Known {
         self.numbers == other.numbers && self.subject(text).restates(other.subject(other_text))
     }
 
+    /// Returns true if two texts are about the same.
+    pub(super) fn is_about(&mut self, text: &str, other: &mut Self, other_text: &str) -> bool {
+        self.subject(text).is_same(other.subject(other_text))
+    }
+
     fn subject(&mut self, text: &str) -> &Subject {
         self.subject.get_or_insert_with(|| Subject::of_words(text, &Words::of(text)))
     }
 
     pub(super) fn is_question(&mut self, text: &str) -> bool {
-        *self.is_question.get_or_insert_with(|| asks_a_question(text))
+        *self.is_question.get_or_insert_with(|| asks_question(text))
     }
 }
 

@@ -3,6 +3,7 @@
 use longhaul_conversation::Ordinal;
 use longhaul_snapshot::{DONE, IN_PROGRESS, Section, Snapshot, TODO};
 
+use super::topic::RequestSubject;
 use super::{Evidence, EvidenceKind, RequestState, UserRequest, UserRequests};
 
 impl UserRequests {
@@ -20,13 +21,16 @@ impl UserRequests {
         let mut requests: Vec<UserRequest> =
             read(Section::TaskState).filter_map(|(line, at)| read_request(line, at)).collect();
         requests.reverse();
-        if let Some((text, at)) = read(Section::OverallGoal).next() {
-            // A goal that has a state stands among the others, too.
+        let goal: Vec<(&str, Ordinal)> = read(Section::OverallGoal).collect();
+        for (nth, (text, at)) in goal.into_iter().enumerate().rev() {
+            // A goal that has a state stands among the others, too; one that has none is still to be reached.
             let place = requests.iter().position(|request| is_same_beginning(&request.text, text));
             let state =
-                place.map_or(RequestState::Open { claim: None }, |place| requests.remove(place).state);
-            requests.insert(0, UserRequest { text: text.to_string(), messages: vec![at], state });
+                place.map_or(RequestState::Open { reason: None }, |place| requests.remove(place).state);
+            let request = UserRequest { opens_stretch: nth == 0, ..UserRequest::taken_over(text, at, state) };
+            requests.insert(0, request);
         }
+        requests.sort_by_key(|request| request.messages.last().copied());
         let is_open = |request: &&UserRequest| matches!(request.state, RequestState::Open { .. });
         let newest =
             requests.iter().filter(is_open).filter_map(|request| request.messages.last()).max().copied();
@@ -45,14 +49,21 @@ impl UserRequests {
 fn read_request(line: &str, at: Ordinal) -> Option<UserRequest> {
     let evidence = || Evidence::new(at, EvidenceKind::Statement, "says an earlier snapshot");
     let (text, state) = if let Some(text) = line.strip_prefix(TODO) {
-        (text, RequestState::Open { claim: None })
+        (text, RequestState::Open { reason: None })
     } else if let Some(text) = line.strip_prefix(IN_PROGRESS) {
-        (text, RequestState::Open { claim: Some(evidence()) })
+        (text, RequestState::Open { reason: None })
     } else {
         (line.strip_prefix(DONE)?, RequestState::Done(evidence()))
     };
     let text = text.trim();
-    (!text.is_empty()).then(|| UserRequest { text: text.to_string(), messages: vec![at], state })
+    (!text.is_empty()).then(|| UserRequest::taken_over(text, at, state))
+}
+
+impl UserRequest {
+    fn taken_over(text: &str, at: Ordinal, state: RequestState) -> Self {
+        let is_telling = RequestSubject::of(text).is_telling();
+        Self { text: text.to_string(), messages: vec![at], state, opens_stretch: false, is_telling }
+    }
 }
 
 /// Returns true if two texts say the same as far as the shorter one goes, which may have been cut.
@@ -80,8 +91,8 @@ mod tests {
             .iter()
             .map(|request| {
                 let state = match &request.state {
-                    RequestState::Open { claim: None } => "open",
-                    RequestState::Open { claim: Some(_) } => "claimed",
+                    RequestState::Open { reason: None } => "open",
+                    RequestState::Open { reason: Some(_) } => "left",
                     RequestState::Done(_) => "done",
                     RequestState::Replaced { .. } => "replaced",
                 };
@@ -97,7 +108,7 @@ mod tests {
         check(
             "[m1] Fix the upload.",
             "[m9] [TODO] Add a test.\n[m7] [IN PROGRESS] Name it.\n[m1] [DONE] Fix the up…",
-            &["done m1 Fix the upload.", "claimed m7 Name it.", "open m9 Add a test."],
+            &["done m1 Fix the upload.", "open m7 Name it.", "open m9 Add a test."],
         );
         check("", "[m3] [DONE] One.\n[DONE] Two.\nsomething else", &["done m3 Two.", "done m3 One."]);
     }

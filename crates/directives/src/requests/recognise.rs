@@ -1,262 +1,184 @@
 //! Recognises what a user's message asks for, and what it says about the work before it.
 
-use std::sync::LazyLock;
+use std::ops::Range;
 
-use longhaul_text::{LazyPhrases, Unit, UnitKind, WordSet, Words, is_wide, word_set};
+use longhaul_conversation::find_task;
+use longhaul_text::{Unit, UnitKind, count_plain_words, is_wide, split_units};
 
-use crate::languages::{patterns, substrings, words};
-use crate::rules::{Substrings, WIDE_RELIEFS, is_question, is_rule};
-use crate::typed::{Said, Voice};
+use super::commands::{is_shell_line, reply_of_command, without_command};
+use super::document::read_document;
+use super::replies::{Reply, is_greeting, judge, nod_of, scolds, withdraws};
+use super::sentences::{LONGEST_REQUEST, RankedSentence, choose_sentences, count_words, shorten};
+use super::wishes::{asks_outright, defers, is_only_a_rule};
+use crate::typed::{Said, Voice, said_units};
 
-/// The requests in a user's message.
+/// What one typed text says and asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct StatedRequests {
+pub(super) struct StatedRequest {
     /// Its judgement on the work so far.
     pub(super) reply: Reply,
-    /// The requests, verbatim.
-    pub(super) requests: Vec<String>,
+    /// What is wanted or reported, in whole sentences; empty if nothing is.
+    pub(super) text: String,
+    /// True if it asks a question or orders something; a report only tells.
+    pub(super) asks: bool,
+    /// What is wanted, but not now.
+    pub(super) deferred: Vec<String>,
 }
-
-/// The judgement of a message on the work before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Reply {
-    /// Nothing: the person moves on.
-    #[default]
-    MovesOn,
-    /// No person typed anything.
-    Silent,
-    /// "yes", "go on": the work continues.
-    GoesOn,
-    /// "thanks", "perfect": the work is accepted.
-    Accepts,
-    /// "still broken": the work is not done.
-    Complains,
-    /// "no, I meant …", "instead": something else is wanted.
-    Corrects,
-    /// "never mind", "stop": nothing of it is wanted.
-    Withdraws,
-}
-
-/// One message asks for no more things than this; longer lists were pasted.
-const MOST_ASKS: usize = 20;
-
-/// A request is quoted up to this many bytes.
-const LONGEST_ASK: usize = 600;
-
-/// A message that asks for nothing outright is quoted up to this many sentences.
-const STATEMENTS: usize = 3;
-
-/// Asking sentences of fewer characters than this say too little alone.
-const TERSE: usize = 16;
 
 /// Reads what `text` says and asks for, whose units are `said`.
-pub(super) fn read_requests(text: &str, said: &[Said<'_>]) -> StatedRequests {
-    let mut said: Vec<&Said<'_>> = said.iter().collect();
-    said.retain(|said| !is_command(said.unit.text));
-    if said.is_empty() {
-        return StatedRequests { reply: reply_of_command(text), requests: Vec::new() };
+pub(super) fn read_request(text: &str, said: &[Said<'_>]) -> StatedRequest {
+    let task = find_task(text);
+    if task.len() < text.len() && !text[task.clone()].trim().is_empty() {
+        return read_task(text, task);
     }
+    let said: Vec<Said<'_>> = said.iter().filter_map(without_command).collect();
+    if said.is_empty() {
+        return read_lead(text)
+            .unwrap_or_else(|| StatedRequest { reply: reply_of_command(text), ..Default::default() });
+    }
+    if let Some(document) = read_document(text) {
+        return StatedRequest { text: document, asks: true, ..Default::default() };
+    }
+    read_talk(&said)
+}
+
+/// Reads the task in a prompt, along with what the template says is to be done with it.
+fn read_task(prompt: &str, range: Range<usize>) -> StatedRequest {
+    let task = prompt[range.clone()].trim();
+    let mut stated = read_document(task).map_or_else(
+        || read_talk(&said_units(task, &split_units(task))),
+        |text| StatedRequest { text, ..Default::default() },
+    );
+    stated.asks = true;
+    let behind = shorten(&prompt[range.end..], LONGEST_QUESTION);
+    let units = split_units(behind);
+    // "INSTRUCTIONS:" says nothing, the sentence behind it says what to do with the task.
+    let asks = |unit: &&Unit<'_>| count_words(unit.text) >= 4 && !unit.text.ends_with(':');
+    if let Some(asking) = units.iter().find(asks) {
+        stated.text.push(' ');
+        stated
+            .text
+            .push_str(&choose_sentences(&[RankedSentence { unit: *asking, rank: 0 }], LONGEST_REQUEST));
+    }
+    stated
+}
+
+/// What is to be done stands within so many bytes behind the task.
+const LONGEST_QUESTION: usize = 500;
+
+/// Reads what a person says in conversation.
+fn read_talk(said: &[Said<'_>]) -> StatedRequest {
     let nods = said.iter().take_while(|said| nod_of(said).is_some()).count();
-    let nod = said.first().and_then(|said| nod_of(said));
+    let nod = said.first().and_then(nod_of);
     let rest = &said[nods..];
     // People say first what they think of the work.
-    let reply = rest.iter().take(2).map(|said| judge(said)).find(|reply| *reply != Reply::MovesOn);
-    let mut rest = rest.to_vec();
-    rest.retain(|said| !withdraws(said));
-    if reply == Some(Reply::Complains) && !rest.iter().any(|said| asks_outright(said)) {
-        rest.clear();
-    }
-    let requests = requests_of(&rest);
+    let reply = rest.iter().take(2).map(judge).find(|reply| *reply != Reply::MovesOn);
+    let says_nothing = |said: &&Said<'_>| {
+        withdraws(said)
+            || scolds(said)
+            || is_greeting(said)
+            || is_shell_line(said)
+            || is_only_a_rule(said)
+            || nod_of(said).is_some()
+    };
+    let rest: Vec<&Said<'_>> = rest.iter().filter(|said| !says_nothing(said)).collect();
+    // In a long text "later" tells of something, in a short one somebody puts it off.
+    let is_short = rest.iter().map(|said| count_words(said.unit.text)).sum::<usize>() <= LONGEST_DEFERRAL;
+    let is_deferred = |said: &&Said<'_>| is_short && said.voice == Voice::Typed && defers(said);
+    let (later, now): (Vec<&Said<'_>>, Vec<&Said<'_>>) = rest.into_iter().partition(is_deferred);
+    let text = request_of(&now);
+    let asks = now.iter().any(|said| said.voice == Voice::Typed && asks_outright(said));
     let reply = match (nod, reply) {
         (_, Some(reply)) => reply,
         // "ok, now do that" moves on; "ok" alone goes on.
-        (Some(Reply::GoesOn), None) if !requests.is_empty() => Reply::MovesOn,
+        (Some(Reply::GoesOn), None) if !text.is_empty() => Reply::MovesOn,
         (Some(nod), None) => nod,
         (None, None) => Reply::MovesOn,
     };
-    StatedRequests { reply, requests }
+    let deferred = later.iter().map(|said| choose_sentences(&[ranked(said, 0)], LONGEST_REQUEST)).collect();
+    StatedRequest { reply, text, asks, deferred }
 }
 
-fn requests_of(said: &[&Said<'_>]) -> Vec<String> {
-    let is_item = |unit: &Unit<'_>| matches!(unit.kind, UnitKind::Item { .. });
-    let is_listed = |said: &&&Said<'_>| match said.unit.kind {
-        UnitKind::Item { number } => number.is_some() || said.voice == Voice::Typed && asks_outright(said),
-        _ => false,
-    };
-    let items: Vec<_> = said.iter().filter(is_listed).map(|said| said.unit.text).collect();
-    let typed = || said.iter().copied().filter(|said| said.voice == Voice::Typed && !is_greeting(said));
-    // "Plan:" says nothing without its items, "I want an app that does this:" does.
-    let is_label = |text: &str| text.ends_with([':', '：']) && text.split(' ').count() <= 3;
-    let asking = |said: &&Said<'_>| {
-        !is_item(&said.unit) && !is_label(said.unit.text) && asks_outright(said) && !is_only_a_rule(said)
-    };
-    let mut joined = Joined::of(typed().filter(asking).map(|said| said.unit.text));
-    // "wth?" and "investigate" ask for something, but what stands before them says what.
-    let is_terse = joined.characters < TERSE && !joined.text.contains(is_wide);
-    if is_terse && items.len() < 2 {
-        let statement = |said: &&Said<'_>| said.unit.kind != UnitKind::Heading && !is_only_a_rule(said);
-        joined = Joined::of(typed().filter(statement).map(|said| said.unit.text).take(STATEMENTS));
-    }
-    let mut requests = Vec::new();
-    requests.extend(Some(joined.text).filter(|text| !text.is_empty()));
-    if items.len() >= 2 {
-        requests.extend(items.iter().take(MOST_ASKS).map(|item| shorten(item, LONGEST_ASK).to_string()));
-    }
-    requests
+fn ranked<'t>(said: &Said<'t>, rank: u8) -> RankedSentence<'t> {
+    RankedSentence { unit: said.unit, rank }
 }
 
-/// Whole sentences, as many as fit; no more are looked at than need be.
-#[derive(Default)]
-struct Joined {
-    text: String,
-    /// The characters of the sentences, the first one that did not fit included.
-    characters: usize,
-}
-
-impl Joined {
-    fn of<'t>(sentences: impl Iterator<Item = &'t str>) -> Self {
-        let mut joined = Self::default();
-        for sentence in sentences {
-            joined.characters += sentence.chars().count();
-            let is_first = joined.text.is_empty();
-            if !is_first && joined.text.len() + sentence.len() >= LONGEST_ASK {
-                break;
-            }
-            if !is_first {
-                joined.text.push(' ');
-            }
-            joined.text.push_str(shorten(sentence, LONGEST_ASK));
+/// The sentences that say what is wanted: all of a short text, of a long one how it begins and what it asks for.
+fn request_of(said: &[&Said<'_>]) -> String {
+    let mut sentences: Vec<RankedSentence<'_>> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for (nth, said) in said.iter().enumerate() {
+        let text = said.unit.text.trim();
+        // Aider records the question behind `/ask` twice.
+        if seen.contains(&text) {
+            continue;
         }
-        joined
+        if seen.len() < MOST_COMPARED {
+            seen.push(text);
+        }
+        // What somebody else said is asked for by nobody here.
+        if said.voice == Voice::Handed {
+            continue;
+        }
+        let rank = u8::from(nth > 0 && !asks_outright(said));
+        sentences.push(ranked(said, rank));
     }
+    if sentences.is_empty() { String::new() } else { choose_sentences(&sentences, LONGEST_REQUEST) }
 }
 
-/// The beginning of `text`, at most `most` bytes long.
-pub(super) fn shorten(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
+/// A text of more words than this puts nothing off.
+const LONGEST_DEFERRAL: usize = 60;
+
+/// Only so many sentences of a message are looked at for repetitions.
+const MOST_COMPARED: usize = 24;
+
+/// A line in which somebody says what they paste behind it has at most so many bytes.
+const LONGEST_LEAD: usize = 300;
+
+/// Reads the definition of a command: what it is for, in its first sentences.
+pub(super) fn read_definition(text: &str) -> String {
+    let task = text[find_task(text)].trim();
+    let beginning = shorten(task, LONGEST_DEFINITION);
+    let units = split_units(beginning);
+    let is_sentence = |unit: &&Unit<'_>| {
+        matches!(unit.kind, UnitKind::Sentence | UnitKind::Item { .. }) && count_words(unit.text) >= 4
+    };
+    let first: Vec<_> = units
+        .iter()
+        .filter(is_sentence)
+        .take(2)
+        .map(|unit| RankedSentence { unit: *unit, rank: 0 })
+        .collect();
+    if first.is_empty() { String::new() } else { choose_sentences(&first, LONGEST_REQUEST) }
 }
 
-/// Returns true if a sentence asks a question or orders something.
-fn asks_outright(Said { unit, words, .. }: &Said<'_>) -> bool {
-    is_question(unit.text, words)
-        || words.openers().take(4).any(|place| words.all()[place].is_verb())
-        || WISHES.fit(words)
-        || words.has_wide() && wishes_widely(unit.text)
+/// The beginning of a command's definition that says what it is for.
+const LONGEST_DEFINITION: usize = 2_000;
+
+/// Reads the words around a paste that fills the rest: its first line up to where the paste begins, or its last line.
+fn read_lead(text: &str) -> Option<StatedRequest> {
+    let line = text.trim().lines().next()?.trim();
+    let lead = match line.split_once(": ") {
+        Some((lead, _)) if lead.len() <= LONGEST_LEAD => lead,
+        _ if line.len() <= LONGEST_LEAD && line != text.trim() => line,
+        _ => "",
+    };
+    let last = text.trim_end().lines().next_back().map(str::trim).filter(|last| *last != line);
+    let last = last.filter(|last| last.len() <= LONGEST_LEAD).unwrap_or_default();
+    let mut stated = [lead, last].into_iter().filter_map(|piece| {
+        let units = split_units(piece);
+        let said: Vec<Said<'_>> = said_units(piece, &units).iter().filter_map(without_command).collect();
+        let is_prose = said.iter().any(|said| is_typed_prose(said));
+        is_prose.then(|| read_talk(&said)).filter(|stated| stated.asks || count_words(&stated.text) >= 4)
+    });
+    stated.next()
 }
 
-static WISHES: LazyPhrases = LazyLock::new(|| patterns("wishes"));
-static WIDE_WISHES: Substrings = LazyLock::new(|| substrings("wishes"));
-
-/// Returns true if a clause says that something need not be done any more.
-fn relieves(clause: &str) -> bool {
-    WIDE_RELIEFS.iter().any(|relief| clause.contains(relief))
-}
-
-/// Returns true if a clause of a Chinese or Japanese sentence wishes for something. A relief is no wish.
-fn wishes_widely(text: &str) -> bool {
-    let wishes = |clause: &str| WIDE_WISHES.iter().any(|wish| clause.contains(wish));
-    text.split(['，', ',', '；', '。']).any(|clause| wishes(clause) && !relieves(clause))
-}
-
-/// Returns true if a sentence is a standing rule, or lifts one, and orders nothing besides: rules are kept, not done.
-fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
-    if words.has_wide() && relieves(unit.text) && !wishes_widely(unit.text) {
-        return true;
-    }
-    static RULE_VERBS: WordSet =
-        word_set!["use", "keep", "do", "leave", "limit", "stop", "ask", "answer", "respond", "reply"];
-    is_rule(unit.text, words)
-        && !words.orders().any(|place| !words.get(place).is_some_and(|word| RULE_VERBS.has(word)))
-}
-
-static GREETINGS: WordSet = WordSet::new(|| words("greetings").collect());
-static WIDE_GREETINGS: Substrings = LazyLock::new(|| substrings("greetings"));
-
-fn is_greeting(Said { unit, words, .. }: &Said<'_>) -> bool {
-    all_words(unit.text, words, &GREETINGS) || words.has_wide() && WIDE_GREETINGS.contains(&bare(unit.text))
-}
-
-/// A line such as `/clear`: an order to the program, not to the model.
-fn is_command(text: &str) -> bool {
-    text.strip_prefix('/')
-        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
-}
-
-fn reply_of_command(text: &str) -> Reply {
-    let takes_back = |line: &str| matches!(line.trim(), "/undo" | "/rewind" | "/revert");
-    if text.lines().any(takes_back) { Reply::Complains } else { Reply::Silent }
-}
-
-static ACCEPTS: WordSet = WordSet::new(|| words("accepts").collect());
-static WIDE_ACCEPTS: Substrings = LazyLock::new(|| substrings("accepts"));
-static GOES_ON: WordSet = WordSet::new(|| words("goes-on").collect());
-static WIDE_GOES_ON: Substrings = LazyLock::new(|| substrings("goes-on"));
-
-/// Returns true if a sentence only nods: accepts what was done, or lets it go on.
-fn nod_of(Said { unit, words, .. }: &Said<'_>) -> Option<Reply> {
-    let text = bare(unit.text);
-    if words.has_wide()
-        && let Some(nod) = wide_nod_of(text)
-    {
-        return Some(nod);
-    }
-    if all_words(text, words, &GOES_ON) {
-        Some(Reply::GoesOn)
-    } else {
-        all_words(text, words, &ACCEPTS).then_some(Reply::Accepts)
-    }
-}
-
-fn wide_nod_of(text: &str) -> Option<Reply> {
-    if WIDE_ACCEPTS.contains(&text) {
-        Some(Reply::Accepts)
-    } else {
-        WIDE_GOES_ON.contains(&text).then_some(Reply::GoesOn)
-    }
-}
-
-fn bare(text: &str) -> &str {
-    text.trim_matches(|c: char| !c.is_alphanumeric())
-}
-
-fn all_words(text: &str, words: &Words, known: &WordSet) -> bool {
-    (1..=5).contains(&words.len())
-        && words.texts().all(|word| known.has(word))
-        && !(words.has_wide() && text.contains(is_wide))
-}
-
-static WITHDRAWALS: LazyPhrases = LazyLock::new(|| patterns("withdrawals"));
-static WIDE_WITHDRAWALS: Substrings = LazyLock::new(|| substrings("withdrawals"));
-static CORRECTIONS: LazyPhrases = LazyLock::new(|| patterns("corrections"));
-static WIDE_CORRECTIONS: Substrings = LazyLock::new(|| substrings("corrections"));
-static COMPLAINTS: LazyPhrases = LazyLock::new(|| patterns("complaints"));
-static WIDE_COMPLAINTS: Substrings = LazyLock::new(|| substrings("complaints"));
-
-/// Returns true if a sentence says that nothing is wanted any more.
-fn withdraws(Said { unit, words, .. }: &Said<'_>) -> bool {
-    WITHDRAWALS.fit(words)
-        || words.len() == 1 && bare(unit.text).eq_ignore_ascii_case("stop")
-        || words.has_wide() && WIDE_WITHDRAWALS.contains(&bare(unit.text))
-}
-
-/// The judgement of a sentence on the work before it.
-fn judge(said: &Said<'_>) -> Reply {
-    let Said { unit, words, .. } = said;
-    let text = unit.text;
-    let starts_with_no = words.begin_with_no()
-        && words.len() > 1
-        && text[2..].starts_with([',', '.', '!', ' '])
-        && !is_rule(text, words);
-    let has = |cues: &[&str]| words.has_wide() && cues.iter().any(|cue| text.contains(cue));
-    if withdraws(said) {
-        Reply::Withdraws
-    } else if CORRECTIONS.fit(words) || has(&WIDE_CORRECTIONS) {
-        Reply::Corrects
-    } else if starts_with_no || COMPLAINTS.fit(words) || has(&WIDE_COMPLAINTS) {
-        Reply::Complains
-    } else {
-        Reply::MovesOn
-    }
+/// Returns true if a sentence around a paste is prose: words, and no path or sign at its beginning.
+fn is_typed_prose(said: &Said<'_>) -> bool {
+    let text = said.unit.text;
+    text.starts_with(|c: char| c.is_alphabetic()) && count_plain_words(text, 3) >= 3
+        || text.chars().any(is_wide)
 }
 
 #[cfg(test)]
@@ -266,86 +188,166 @@ mod tests {
     use super::*;
     use crate::typed::said_units;
 
+    fn read(text: &str) -> StatedRequest {
+        read_request(text, &said_units(text, &split_units(text)))
+    }
+
     #[track_caller]
-    fn check(text: &str, reply: Reply, requests: &[&str]) {
-        let heard = read_requests(text, &said_units(text, &split_units(text)));
-        assert_eq!(
-            (heard.reply, heard.requests),
-            (reply, requests.iter().map(ToString::to_string).collect()),
-            "{text}"
+    fn check(text: &str, reply: Reply, request: &str) {
+        let stated = read(text);
+        assert_eq!((stated.reply, stated.text.as_str()), (reply, request), "{text}");
+    }
+
+    #[test]
+    fn a_short_message_is_one_request() {
+        check(
+            "Fix the broken parser. It is in a.rs.",
+            Reply::MovesOn,
+            "Fix the broken parser. It is in a.rs.",
+        );
+        check("hello! can you fix it?", Reply::MovesOn, "can you fix it?");
+        check("the table is too wide", Reply::MovesOn, "the table is too wide");
+        check("/clear\n\nmake it blue", Reply::MovesOn, "make it blue");
+        check("/ask why is it slow?\n\n why is it slow?", Reply::MovesOn, "why is it slow?");
+        check("也要加上相应的tooltip", Reply::MovesOn, "也要加上相应的tooltip");
+        check("revisa si agregó hooks", Reply::MovesOn, "revisa si agregó hooks");
+        check(
+            "Please do:\n- add a test\n- update the docs",
+            Reply::MovesOn,
+            "Please do: add a test; update the docs",
         );
     }
 
     #[test]
-    fn requests() {
-        check("Fix the broken parser. It is in a.rs.", Reply::MovesOn, &["Fix the broken parser."]);
-        check("It is all wrong now. wth?", Reply::MovesOn, &["It is all wrong now. wth?"]);
-        check("hello! can you fix it?", Reply::MovesOn, &["can you fix it?"]);
-        check("the table is too wide", Reply::MovesOn, &["the table is too wide"]);
-        check("We start today. Add tests. Why is it slow?", Reply::MovesOn, &["Add tests. Why is it slow?"]);
-        check("/clear\n\nmake it blue", Reply::MovesOn, &["make it blue"]);
-        check("也要加上相应的tooltip", Reply::MovesOn, &["也要加上相应的tooltip"]);
-        check("revisa si agregó hooks", Reply::MovesOn, &["revisa si agregó hooks"]);
+    fn of_a_long_message_whole_sentences_are_kept() {
+        let story =
+            "We have seen this on three machines since the last week of May and nobody knows it. ".repeat(8);
+        let stated = read(&format!("The upload hangs. {story}Please fix it and tell me why it hung."));
+        assert!(stated.text.starts_with("The upload hangs. ") && stated.asks, "{stated:?}");
+        assert!(stated.text.ends_with("Please fix it and tell me why it hung."), "{stated:?}");
+        assert!(count_words(&stated.text) <= LONGEST_REQUEST, "{stated:?}");
     }
 
     #[test]
-    fn lists_are_several_requests() {
+    fn around_a_long_paste_the_lead_counts() {
+        let log = "[11:34:48.865] [API] GET /api/health\n".repeat(400);
+        let text = format!("The nightly job died and left these logs behind: {log}");
+        check(&text, Reply::MovesOn, "The nightly job died and left these logs behind");
+    }
+
+    #[test]
+    fn a_template_counts_by_its_task() {
         check(
-            "Plan:\n1. Reproduce it\n2. Fix it\n3. Clean up",
+            "We're currently solving the following issue within our repository. Here's the issue text:\nISSUE:\nThe clock is \
+             late by an hour.\nINSTRUCTIONS:\nNow solve it on your own. Edit one file at a time.",
             Reply::MovesOn,
-            &["Reproduce it", "Fix it", "Clean up"],
+            "The clock is late by an hour. Now solve it on your own.",
         );
         check(
-            "Please do:\n- add a test\n- update the docs\n- (nothing more)",
+            "# Context from my IDE setup:\n\n## Active file: a.rs\n\n## My request for Codex:\nmake the parser faster",
             Reply::MovesOn,
-            &["add a test", "update the docs"],
-        );
-        check(
-            "pr feedback:\n\n1. Leaks memory.\n2. Too slow.",
-            Reply::MovesOn,
-            &["Leaks memory.", "Too slow."],
+            "make the parser faster",
         );
     }
 
     #[test]
-    fn rules_and_commands_ask_for_nothing() {
-        check("Always use tabs.", Reply::MovesOn, &[]);
+    fn rules_commands_and_scolding_ask_for_nothing() {
+        check("Always use tabs.", Reply::MovesOn, "");
         check(
             "Fix the bug and ALWAYS run the tests.",
             Reply::MovesOn,
-            &["Fix the bug and ALWAYS run the tests."],
+            "Fix the bug and ALWAYS run the tests.",
         );
-        check("以后不用再提交测试了。", Reply::MovesOn, &[]);
-        check("もうコメントを追加しなくていいです。", Reply::MovesOn, &[]);
-        check("不用再跑测试，请修复登录。", Reply::MovesOn, &["不用再跑测试，请修复登录。"]);
-        check("/undo", Reply::Complains, &[]);
-        check("/clear", Reply::Silent, &[]);
-        check("", Reply::Silent, &[]);
-        check("hello", Reply::MovesOn, &[]);
+        check("以后不用再提交测试了。", Reply::MovesOn, "");
+        check("不用再跑测试，请修复登录。", Reply::MovesOn, "不用再跑测试，请修复登录。");
+        check("/undo", Reply::Withdraws, "");
+        check("/clear", Reply::Silent, "");
+        check("/compact keep the names of the tables", Reply::Silent, "");
+        check("/add src/a.rs", Reply::Silent, "");
+        check("", Reply::Silent, "");
+        check("hello", Reply::MovesOn, "");
+        check("ls", Reply::MovesOn, "");
+        assert_eq!(read("are you kidding me?").text, "");
     }
 
     #[test]
     fn nods() {
-        check("yes", Reply::GoesOn, &[]);
-        check("ok, do that", Reply::GoesOn, &[]);
-        check("Go ahead.", Reply::GoesOn, &[]);
-        check("继续", Reply::GoesOn, &[]);
-        check("Thank you!", Reply::Accepts, &[]);
-        check("ありがとう", Reply::Accepts, &[]);
-        check("awesome! now commit it", Reply::Accepts, &["now commit it"]);
-        check("ok. make it blue", Reply::MovesOn, &["make it blue"]);
+        for nod in [
+            "yes",
+            "ok, do that",
+            "Go ahead.",
+            "继续",
+            "sí, adelante",
+            "d'accord",
+            "ja, mach weiter",
+            "да, давай",
+            "はい",
+            "네",
+        ] {
+            check(nod, Reply::GoesOn, "");
+        }
+        for thanks in [
+            "Thank you!",
+            "wow",
+            "ありがとう",
+            "谢谢",
+            "muchas gracias",
+            "merci beaucoup",
+            "vielen Dank",
+            "obrigado",
+            "спасибо",
+        ] {
+            check(thanks, Reply::Accepts, "");
+        }
+        check("awesome! now commit it", Reply::Accepts, "now commit it");
+        check("ok. make it blue", Reply::MovesOn, "make it blue");
     }
 
     #[test]
     fn judgements() {
-        check("still 0!", Reply::Complains, &[]);
-        check("no, that's not it", Reply::Complains, &[]);
-        check("that didn't work, revert it", Reply::Complains, &["that didn't work, revert it"]);
-        check("use a bar chart instead", Reply::Corrects, &["use a bar chart instead"]);
-        check("actually, it's the background", Reply::Corrects, &["actually, it's the background"]);
-        check("never mind", Reply::Withdraws, &[]);
-        check("Stop!", Reply::Withdraws, &[]);
-        check("不对，还是不行", Reply::Complains, &[]);
-        check("算了", Reply::Withdraws, &[]);
+        check("that didn't work, revert it", Reply::Complains, "that didn't work, revert it");
+        check("use a bar chart instead", Reply::Corrects, "use a bar chart instead");
+        check("actually, it's the background", Reply::Corrects, "actually, it's the background");
+        check("never mind", Reply::Withdraws, "");
+        check("Stop!", Reply::Withdraws, "");
+        check("算了", Reply::Withdraws, "");
+        assert_eq!(read("不对，还是不行").reply, Reply::Complains);
+    }
+
+    #[track_caller]
+    fn check_asks(text: &str, asks: bool, deferred: usize) {
+        let stated = read(text);
+        assert_eq!((stated.asks, stated.deferred.len()), (asks, deferred), "{text}: {stated:?}");
+    }
+
+    #[test]
+    fn wishes_in_nine_languages() {
+        for wish in [
+            "can you add a test for the parser",
+            "请把按钮改成蓝色",
+            "ログイン画面を修正してください",
+            "kannst du den Fehler im Login beheben",
+            "puedes arreglar el formulario",
+            "peux-tu corriger le formulaire",
+            "pode corrigir o formulário",
+            "исправь форму входа",
+            "로그인 화면을 고쳐 주세요",
+        ] {
+            check_asks(wish, true, 0);
+        }
+        for told in
+            ["the server runs in Frankfurt", "der Server steht in Frankfurt", "el servidor está en Fráncfort"]
+        {
+            check_asks(told, false, 0);
+        }
+    }
+
+    #[test]
+    fn what_is_put_off_stands_apart() {
+        check_asks("Fix the login. We'll do the docs later.", true, 1);
+        check_asks("Fix the login. Tomorrow I want the docs.", true, 1);
+        check_asks("修复登录。文档以后再写。", true, 1);
+        check_asks("Behebe den Login. Die Doku machen wir später.", true, 1);
+        check_asks("why is the callback called later?", true, 0);
     }
 }

@@ -1,25 +1,9 @@
-//! Finds the task in the prompt that a benchmark's template wraps around it.
+//! Splits a prompt into the task and the template that a benchmark wraps around it.
 
 use std::ops::Range;
 
-use longhaul_conversation::{Origin, Part};
+use longhaul_conversation::{Origin, Part, find_task};
 use longhaul_wire::{PLAIN, split_user_text};
-
-/// Tags that templates put around what somebody reported or asked for.
-const TAGS: &[&str] = &["issue_description", "pr_description", "issue", "task"];
-
-/// The start of the template's instructions after the task.
-const INSTRUCTIONS: &[&str] = &[
-    "\nINSTRUCTIONS:",
-    "\nYou can execute bash commands and edit files to implement the necessary changes.",
-    "\n<instructions>",
-];
-
-/// Text of templates before the task.
-const OPENINGS: &[&str] = &[
-    "We're currently solving the following issue within our repository. Here's the issue text:\nISSUE:\n",
-    "Please solve this issue: ",
-];
 
 /// Splits a prompt into the task, which counts as typed by a person, and the template around it, which the program
 /// added. A prompt without a known template is all task.
@@ -36,21 +20,6 @@ pub(super) fn split_task(prompt: &str) -> Vec<Part> {
         origin => vec![Part::text(origin, piece)],
     };
     filled.flat_map(split).collect()
-}
-
-fn find_task(prompt: &str) -> Range<usize> {
-    let tagged = TAGS.iter().find_map(|tag| {
-        let open = format!("<{tag}>");
-        let start = prompt.find(&open)? + open.len();
-        let end = start + prompt[start..].rfind(&format!("</{tag}>"))?;
-        (!prompt[start..end].trim().is_empty()).then_some(start..end)
-    });
-    tagged.unwrap_or_else(|| {
-        let opening = OPENINGS.iter().find(|opening| prompt.starts_with(*opening));
-        let start = opening.map_or(0, |opening| opening.len());
-        let end = INSTRUCTIONS.iter().filter_map(|mark| prompt[start..].find(mark)).min();
-        start..end.map_or(prompt.len(), |end| start + end)
-    })
 }
 
 #[cfg(test)]

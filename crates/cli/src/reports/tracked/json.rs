@@ -77,7 +77,7 @@ fn rule(rule: &UserRule) -> Value {
 
 fn request(request: &UserRequest) -> Value {
     let (state, evidence) = match &request.state {
-        RequestState::Open { claim } => ("open", claim.as_ref()),
+        RequestState::Open { reason } => ("open", reason.as_ref()),
         RequestState::Done(evidence) => ("done", Some(evidence)),
         RequestState::Replaced { .. } => ("replaced", None),
     };

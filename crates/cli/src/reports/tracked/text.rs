@@ -64,9 +64,8 @@ pub(crate) fn requests(page: &mut Page, requests: &UserRequests) {
 
 fn request(page: &mut Page, request: &UserRequest) {
     let (state, evidence) = match &request.state {
-        RequestState::Open { claim: None } => ("open", None),
-        RequestState::Open { claim: Some(claim) } => {
-            ("open", Some(format!("{} claims: {}", claim.message, claim.words)))
+        RequestState::Open { reason } => {
+            ("open", reason.as_ref().map(|reason| format!("{}: {}", reason.message, reason.words)))
         }
         RequestState::Done(evidence) => ("done", Some(format!("{}: {}", evidence.message, evidence.words))),
         RequestState::Replaced { by } => ("replaced", Some(format!("by {by}"))),
