@@ -41,10 +41,8 @@ pub(crate) fn task_lines(
         let is_goal = goal.iter().any(|goal| std::ptr::eq(*goal, request));
         let at = request.messages.last().copied().unwrap_or(Ordinal(1));
         let (state, text) = match &request.state {
-            // That a goal is still to be reached goes without saying, unless there are several.
-            RequestState::Open { .. } if is_goal && !(is(request, newest_open) && goal.len() > 1) => {
-                return None;
-            }
+            // That a goal is still to be reached goes without saying, unless it is what is being done.
+            RequestState::Open { .. } if is_goal && !is(request, newest_open) => return None,
             RequestState::Open { reason: None } if is(request, newest_open) => {
                 (IN_PROGRESS, request.text.clone())
             }

@@ -82,7 +82,7 @@ pub fn choose_names(choice: &mut Choice<'_>) -> NameLists {
             continue;
         }
         let kind = match anchor.kind {
-            AnchorKind::Path if anchor.text.contains('/') => {
+            AnchorKind::Path if anchor.text.trim_start_matches('/').contains('/') => {
                 OfferKind::Path(by_path.get(&*anchor.text).copied())
             }
             AnchorKind::Command => OfferKind::Command,
@@ -90,8 +90,8 @@ pub fn choose_names(choice: &mut Choice<'_>) -> NameLists {
                 Some((file, _)) => OfferKind::Name(*file),
                 None => OfferKind::Loose,
             },
-            AnchorKind::Quoted if !anchor.text.contains(char::is_whitespace) => OfferKind::Loose,
-            AnchorKind::Path => OfferKind::Path(None),
+            AnchorKind::Quoted if is_name(&anchor.text) => OfferKind::Loose,
+            AnchorKind::Path if !anchor.text.starts_with('/') => OfferKind::Path(None),
             _ => continue,
         };
         let cost = choice.estimator.text(&anchor.text).as_f64() + PATH_COST;
@@ -190,6 +190,12 @@ enum OfferKind {
     Command,
     /// A name without a file.
     Loose,
+}
+
+/// Returns true if a quoted text is written as a name and is no plain word.
+fn is_name(text: &str) -> bool {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    !is_plain && !text.contains(char::is_whitespace)
 }
 
 /// The gain of the names that `this.settings.theme_name` is made of.

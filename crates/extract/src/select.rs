@@ -7,7 +7,7 @@ use longhaul_conversation::{Estimator, Ordinal};
 
 use super::candidates::Candidate;
 use super::pool::Pool;
-use super::statements::{Form, count_words, is_finding, is_intention};
+use super::statements::{Form, count_words, is_finding, is_intention, is_progress};
 use super::weigh::weigh_anchors;
 
 /// The lines to choose from, and the room for them.
@@ -131,7 +131,7 @@ impl Choice<'_> {
         let length = count_words(line.text, ENOUGH) as f32 / ENOUGH as f32;
         let finding = if is_finding(&lower) { 1.6 } else { 1.0 };
         let about = self.focus.iter().filter(|word| lower.contains(word.as_str())).count();
-        if is_intention(&lower) || lower.ends_with(['?', '？']) {
+        if is_intention(&lower) || is_progress(&lower) || lower.ends_with(['?', '？']) {
             return 0.0;
         }
         by_form * length * finding * (1.0 + 1.5 * about as f32)

@@ -220,6 +220,12 @@ pub(crate) fn is_finding(lower: &str) -> bool {
     FINDINGS.is_in(lower)
 }
 
+/// Returns true if a sentence only says that something goes on.
+pub(crate) fn is_progress(lower: &str) -> bool {
+    static PROGRESS: LazyLock<AnyOf> = LazyLock::new(|| any_of(include_str!("../data/progress.txt")));
+    PROGRESS.is_in(lower)
+}
+
 /// Returns true if a sentence only announces the next step, or asks back.
 pub(crate) fn is_intention(lower: &str) -> bool {
     let lower = &*lower.replace('’', "'");
@@ -290,6 +296,7 @@ mod tests {
         {
             assert!(is_intention(text), "{text}");
         }
+        assert!(is_progress("the agent is still working at seven minutes."));
         assert!(!is_intention("nowhere else is it used.") && !is_intention("letters are kept."));
     }
 
