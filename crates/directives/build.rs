@@ -1,4 +1,4 @@
-//! Lists the languages in `data/`, so that adding one is adding a file.
+//! Lists the files of phrases in `data/` and `data/rules/`, so that adding a language is adding files.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,12 +7,20 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=data");
     let data = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("data");
-    let mut files: Vec<_> = fs::read_dir(data)?.map(|file| Ok(file?.path())).collect::<io::Result<_>>()?;
+    let mut files = Vec::new();
+    for folder in [data.join("rules"), data] {
+        for file in fs::read_dir(folder)? {
+            files.push(file?.path());
+        }
+    }
     files.retain(|file| file.extension().is_some_and(|ending| ending == "txt"));
     files.sort();
     let mut code = String::from("&[");
     for file in &files {
-        let name = file.file_stem().expect("a file has a name").to_string_lossy();
+        let folder =
+            file.parent().and_then(Path::file_name).expect("a file is in a folder").to_string_lossy();
+        let name = file.file_name().expect("a file has a name").to_string_lossy();
+        let name = format!("{folder}/{name}");
         write!(code, "({name:?}, include_str!({file:?})),").expect("a string takes text");
     }
     code.push(']');

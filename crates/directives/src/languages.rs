@@ -1,18 +1,20 @@
-//! The phrase lists of all languages, from the files in `data/`.
+//! The phrase lists of all languages, from the files in `data/` and `data/rules/`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use longhaul_text::Phrases;
+use longhaul_text::{PhraseTable, Phrases};
 
-/// The name and the text of every file in `data/`.
+/// The name and the text of every file of phrases.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/languages.rs"));
 
 /// The lists that a file may have, as `data/README.md` explains them.
 #[rustfmt::skip]
 const LISTS: &[&str] = &[
-    "rules", "standing", "not-rules", "lifts", "reliefs", "changes", "question-words", "question-openings", "question-ends",
-    "rule-nouns", "wishes", "greetings", "accepts", "goes-on", "withdrawals", "corrections", "complaints", "completed",
+    "strong", "rules", "standing", "norms", "not-norms", "moments", "not-rules", "moment-subjects", "conditions", "moment-conditions",
+    "orders", "agents", "universals", "universal-subjects", "lifts", "reliefs", "changes", "changes-now", "restated", "rule-nouns", "rule-leads", "task-nouns",
+    "task-leads", "work-nouns", "empty-words", "negations", "values", "question-tags",
+    "question-words", "question-openings", "question-ends", "wishes", "greetings", "accepts", "goes-on", "withdrawals", "corrections", "complaints", "completed",
     "unfinished", "done-words", "pasted-nouns", "pasted-at-once",
 ];
 
@@ -46,7 +48,7 @@ impl Language {
         let mut lists: HashMap<&'static str, Vec<&'static str>> = HashMap::new();
         let mut current = None;
         for (index, line) in text.lines().enumerate() {
-            let problem = |what: &str| Err(format!("data/{name}.txt, line {}: {what}: {line}", index + 1));
+            let problem = |what: &str| Err(format!("{name}, line {}: {what}: {line}", index + 1));
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
@@ -67,8 +69,10 @@ impl Language {
                 current = Some(list);
             } else {
                 let Some(list) = current else { return problem("a phrase must follow a [list]") };
+                // Only there a star stands for any ending.
+                let word = if list == "work-nouns" { line.trim_end_matches('*') } else { line };
                 if matching == Some(Matching::Words)
-                    && let Some(what) = fault_of(line)
+                    && let Some(what) = fault_of(word)
                 {
                     return problem(&what);
                 }
@@ -76,7 +80,7 @@ impl Language {
             }
         }
         let Some(matching) = matching else {
-            return Err(format!("data/{name}.txt: `matching: words` or `matching: substrings` is missing"));
+            return Err(format!("{name}: `matching: words` or `matching: substrings` is missing"));
         };
         Ok(Self { matching, lists })
     }
@@ -117,6 +121,13 @@ pub(crate) fn patterns(list: &'static str) -> Phrases<'static> {
     Phrases::new(&phrases_in(list, Matching::Words).collect::<Vec<_>>())
 }
 
+/// The patterns of words of several lists, in all languages.
+pub(crate) fn pattern_table(lists: &[&'static str]) -> PhraseTable<'static> {
+    let lists: Vec<Vec<&'static str>> =
+        lists.iter().map(|list| phrases_in(list, Matching::Words).collect()).collect();
+    PhraseTable::new(&lists)
+}
+
 /// The single words of a list, in all languages.
 pub(crate) fn words(list: &'static str) -> impl Iterator<Item = &'static str> {
     phrases_in(list, Matching::Words)
@@ -140,19 +151,19 @@ mod tests {
             for (list, phrases) in &language.lists {
                 let mut seen = HashSet::new();
                 for phrase in phrases {
-                    assert!(seen.insert(phrase), "data/{name}.txt: {phrase:?} stands twice in [{list}]");
-                    if language.matching == Matching::Words {
+                    assert!(seen.insert(phrase), "{name}: {phrase:?} stands twice in [{list}]");
+                    if language.matching == Matching::Words && *list != "work-nouns" {
                         Phrases::new(&[phrase]);
                     }
                 }
             }
         }
-        assert!(LANGUAGES.len() >= 6, "only {} languages were found", LANGUAGES.len());
+        assert!(LANGUAGES.len() >= 15, "only {} languages were found", LANGUAGES.len());
     }
 
     #[track_caller]
     fn check_problem(text: &'static str, expected: &str) {
-        let problem = Language::parse("xx", text).err().expect("it has a problem");
+        let problem = Language::parse("data/xx.txt", text).err().expect("it has a problem");
         assert!(problem.starts_with(expected), "{problem}");
     }
 
