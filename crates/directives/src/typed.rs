@@ -33,8 +33,8 @@ const LONG_TEXT: usize = 8_000;
 /// Who types a long text says "I" at least once in so many bytes.
 const BYTES_PER_SELF: usize = 2_000;
 
-/// A text of so many headings and bytes is a document.
-const DOCUMENT: (usize, usize) = (4, 3_000);
+/// A long text of so many headings is a document.
+const DOCUMENT_HEADINGS: usize = 4;
 
 /// The longest paragraph that a person types around a long paste.
 const LONG_PARAGRAPH: usize = 1_000;
@@ -70,9 +70,8 @@ pub fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>> {
 
 /// Returns true if a text is a document with headings, and was pasted whole.
 fn is_document(text: &str, units: &[Unit<'_>]) -> bool {
-    let (headings, bytes) = DOCUMENT;
-    text.len() >= bytes
-        && units.iter().filter(|unit| unit.kind == UnitKind::Heading).nth(headings - 1).is_some()
+    let headings = units.iter().filter(|unit| unit.kind == UnitKind::Heading);
+    text.len() > LONG_TEXT && headings.count() >= DOCUMENT_HEADINGS
 }
 
 /// Returns true if whoever wrote a text speaks of themselves in it.

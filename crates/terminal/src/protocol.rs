@@ -33,6 +33,12 @@ pub(crate) enum DriverCommand {
     AddRule(String),
     /// Removes a rule, named by its id or a prefix of it.
     RemoveRule(String),
+    /// Adds a request.
+    AddRequest(String),
+    /// Marks a request as done, named by its id or a prefix of it.
+    FinishRequest(String),
+    /// Removes a request, named in the same way.
+    RemoveRequest(String),
     /// Reloads memory files.
     ReloadMemory,
     /// Adds a fact to memory.
@@ -88,6 +94,8 @@ pub(crate) enum DriverCommand {
 pub(crate) enum Topic {
     Context,
     Rules,
+    /// Requests.
+    Requests,
     Statistics,
     Memory,
     MemoryFiles,

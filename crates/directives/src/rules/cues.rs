@@ -203,6 +203,12 @@ pub(super) static NOT_ENGLISH: WordSet = word_set![
     "outra", "funciona", "hay", "sé", "un", "una", "mi", "tu", "te", "me", "meu", "lo",
 ];
 
+/// First words of what is said to whoever does the work, also in a long description.
+#[rustfmt::skip]
+pub(super) static TELLING: WordSet = word_set![
+    "never", "always", "don't", "dont", "do", "avoid", "you", "remember", "make", "ensure", "only", "keep", "ask",
+];
+
 /// Words of a report: what has them forbids nothing.
 #[rustfmt::skip]
 pub(super) static REPORTS: WordSet = word_set![

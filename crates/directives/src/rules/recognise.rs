@@ -81,6 +81,7 @@ impl<'s> Sentence<'s> {
                 let is_general = || self.is_universal() && !self.is_of_the_moment() && is_about_the_work();
                 has(Cue::Strong)
                     || (has(Cue::Rule) || has(Cue::Norm) && !has(Cue::NotNorm)) && is_general()
+                    || has(Cue::Rule) && self.is_told()
                     || has(Cue::Agent) && self.is_conditional()
             }
             Setting::Tasks => has(Cue::Strong),
@@ -111,6 +112,11 @@ impl<'s> Sentence<'s> {
     fn is_universal(&self) -> bool {
         self.cues.has(Cue::Universal)
             || self.first_word().is_some_and(|word| cues::UNIVERSAL_SUBJECTS.has(word))
+    }
+
+    /// Returns true if it begins by telling somebody what to do or not to do: "Never …", "You must …".
+    fn is_told(&self) -> bool {
+        self.first_word().is_some_and(|word| cues::TELLING.has(word))
     }
 
     fn first_word(&self) -> Option<&str> {

@@ -105,12 +105,14 @@ impl Topic {
                 number = Some(hash_text(word));
                 continue;
             }
-            let stem = stem(word);
-            if let Some(number) = number.take() {
-                self.numbers.push((stem, number));
-            }
+            let counted = number.take();
             if word.chars().nth(1).is_none() || EMPTY.has(word) {
                 continue;
+            }
+            let stem = stem(word);
+            // What is forbidden of one number may be forbidden of another, too.
+            if let Some(number) = counted.filter(|_| !rejects) {
+                self.numbers.push((stem, number));
             }
             self.push(stem, rejects);
             if !rejects && let Some(group) = VALUES.get(word) {
@@ -357,6 +359,11 @@ mod tests {
         check_contradiction("Commit messages are in English.", "The UI is in German.", false);
         check_contradiction("Never push to main.", "Never push to develop.", false);
         check_contradiction("Use tabs.", "Use tabs, not spaces.", false);
+        check_contradiction(
+            "Never touch the folder old_1 here.",
+            "Never touch the folder old_2 here.",
+            false,
+        );
     }
 
     #[test]
