@@ -101,7 +101,10 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
     let mut log_end = 0;
     for unit in units.iter().copied() {
         let is_quoted = quoted.next().unwrap_or_default();
-        if matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row) || unit.start < log_end {
+        // Lines that are padded to a width were copied from a screen.
+        let is_padded = || unit.text.contains("  \n");
+        let is_block = matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row);
+        if is_block || unit.start < log_end || is_padded() {
             continue;
         }
         while machine_blocks.next_if(|block| block.end <= unit.start).is_some() {}

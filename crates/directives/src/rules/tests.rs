@@ -363,7 +363,7 @@ fn pasted_logs_have_no_rules() {
         &[],
     );
     check_after(&["[warn] you must not use http2\n[error] never restart\n\nwhy?"], &[]);
-    let headings = "## Part\n\nAlways keep the door closed. ".repeat(300);
+    let headings = "## Part\n\nAlways keep the door closed.\n\n".repeat(300);
     check_after(&[&format!("# Handbook\n\n{headings}")], &[]);
 }
 
