@@ -1,4 +1,4 @@
-//! Lists the files of phrases in `data/` and `data/requests/`, so that adding a language is adding files.
+//! Lists the files of phrases in `data/` and its folders, so that adding a language is adding files.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=data");
     let data = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("data");
     let mut files = Vec::new();
-    for folder in [data.join("requests"), data] {
+    for folder in [data.join("requests"), data.join("rules"), data] {
         for file in fs::read_dir(folder)? {
             files.push(file?.path());
         }

@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::commands::agents::AgentsCommand;
 use crate::commands::compress::CompressOptions;
 use crate::commands::demo::DemoOptions;
+use crate::commands::directives::DirectivesArgs;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::inspect::InspectOptions;
@@ -48,6 +49,10 @@ pub(crate) enum Command {
     /// List, show, import, delete, repair and convert sessions; undo compactions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// List and correct the rules recognised in a session.
+    Rules(DirectivesArgs),
+    /// List and correct the requests recognised in a session.
+    Requests(DirectivesArgs),
     /// Play a scripted session that gets compacted; needs no key and no network.
     Demo(DemoOptions),
     /// Show memory files and add facts to them; defaults to `memory show`.

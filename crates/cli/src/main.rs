@@ -29,6 +29,7 @@ use longhaul_app::withheld::WithheldVariables;
 use longhaul_workspace::check_threads;
 
 use crate::args::{Args, Command};
+use crate::commands::directives::Kind;
 use crate::options::TalkOptions;
 use crate::output::{Color, Screen};
 use crate::settings::{load_agent_settings, load_settings, take_out_secrets};
@@ -78,6 +79,8 @@ fn run() -> ExitCode {
             .and_then(|settings| commands::compress::run(options, &settings, color)),
         Command::Eval(options) => commands::eval::run(options, load_settings, color),
         Command::Sessions(command) => commands::sessions::run(command, load_settings, color),
+        Command::Rules(args) => commands::directives::run(Kind::Rules, args, &screen),
+        Command::Requests(args) => commands::directives::run(Kind::Requests, args, &screen),
         Command::Memory(command) => commands::memory::run(command, load_settings, color),
         Command::Skills(args) => commands::skills::run(args, load_settings, color),
         Command::Trust(command) => commands::trust::run(command, color),

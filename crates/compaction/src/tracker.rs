@@ -74,6 +74,11 @@ impl Tracker {
         &self.requests
     }
 
+    /// The requests, to be changed by hand.
+    pub fn requests_mut(&mut self) -> &mut UserRequests {
+        &mut self.requests
+    }
+
     /// The record of work.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger

@@ -102,6 +102,8 @@ fn containers() -> Vec<String> {
         "attached_file",
         "state_snapshot",
         "session_context",
+        "permissions instructions",
+        "collaboration_mode",
         "hook_context",
         "loaded_context",
         "piped_input",
@@ -142,6 +144,16 @@ fn what_stands_in_a_container_is_nobodys() {
             check_heard(format, &write(&[&container, TYPED]), true);
             check_heard(format, &write(&[TYPED, &container]), true);
         }
+    }
+}
+
+#[test]
+fn the_text_of_a_command_is_not_heard() {
+    let named = "<command-message>init is running</command-message>\n<command-name>/init</command-name>";
+    let text = format!("Please analyze this codebase.\n\n{}", format!("{FOREIGN}\n").repeat(9));
+    for (format, write) in WRITERS {
+        check_heard(format, &write(&[named, &text]), false);
+        check_heard(format, &write(&[named, TYPED]), true);
     }
 }
 

@@ -1,9 +1,9 @@
-//! The phrase lists of all languages, from the files in `data/` and `data/requests/`.
+//! The phrase lists of all languages, from the files in `data/` and its folders.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use longhaul_text::Phrases;
+use longhaul_text::{PhraseTable, Phrases};
 
 /// The name and the text of every file of phrases.
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/languages.rs"));
@@ -11,8 +11,10 @@ static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/languages.rs
 /// The lists that a file may have, as `data/README.md` explains them.
 #[rustfmt::skip]
 const LISTS: &[&str] = &[
-    "rules", "standing", "not-rules", "lifts", "reliefs", "changes", "question-words", "question-openings", "question-ends",
-    "rule-nouns", "wishes", "greetings", "accepts", "goes-on", "withdrawals", "corrections", "complaints", "completed",
+    "strong", "rules", "standing", "norms", "not-norms", "moments", "not-rules", "moment-subjects", "conditions", "moment-conditions",
+    "orders", "agents", "universals", "universal-subjects", "lifts", "reliefs", "changes", "changes-now", "restated", "rule-nouns", "rule-leads", "task-nouns",
+    "task-leads", "work-nouns", "empty-words", "negations", "values", "question-tags",
+    "question-words", "question-openings", "question-ends", "wishes", "greetings", "accepts", "goes-on", "withdrawals", "corrections", "complaints", "completed",
     "unfinished", "done-words", "pasted-nouns", "pasted-at-once", "left-undone", "announcements", "offers", "asks-for-input",
     "demands", "purpose-headings", "empty-titles", "stated-goals", "deferrals", "follow-ups",
     "topicless", "refers-back", "scolding",
@@ -69,8 +71,10 @@ impl Language {
                 current = Some(list);
             } else {
                 let Some(list) = current else { return problem("a phrase must follow a [list]") };
+                // Only there a star stands for any ending.
+                let word = if list == "work-nouns" { line.trim_end_matches('*') } else { line };
                 if matching == Some(Matching::Words)
-                    && let Some(what) = fault_of(line)
+                    && let Some(what) = fault_of(word)
                 {
                     return problem(&what);
                 }
@@ -119,6 +123,13 @@ pub(crate) fn patterns(list: &'static str) -> Phrases<'static> {
     Phrases::new(&phrases_in(list, Matching::Words).collect::<Vec<_>>())
 }
 
+/// The patterns of words of several lists, in all languages.
+pub(crate) fn pattern_table(lists: &[&'static str]) -> PhraseTable<'static> {
+    let lists: Vec<Vec<&'static str>> =
+        lists.iter().map(|list| phrases_in(list, Matching::Words).collect()).collect();
+    PhraseTable::new(&lists)
+}
+
 /// The single words of a list, in all languages.
 pub(crate) fn words(list: &'static str) -> impl Iterator<Item = &'static str> {
     phrases_in(list, Matching::Words)
@@ -143,7 +154,7 @@ mod tests {
                 let mut seen = HashSet::new();
                 for phrase in phrases {
                     assert!(seen.insert(phrase), "{name}: {phrase:?} stands twice in [{list}]");
-                    if language.matching == Matching::Words {
+                    if language.matching == Matching::Words && *list != "work-nouns" {
                         Phrases::new(&[phrase]);
                     }
                 }

@@ -18,6 +18,7 @@ mod annotated;
 mod languages;
 mod requests;
 mod rules;
+mod substrings;
 mod typed;
 mod user_words;
 

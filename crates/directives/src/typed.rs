@@ -1,5 +1,7 @@
 //! Tells what a person typed from what they pasted: logs, code, reviews, tickets, documents.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use longhaul_text::{Unit, UnitKind, WordSet, Words, is_wide, split_units, starts_with_any};
@@ -25,8 +27,14 @@ pub enum Voice {
     Handed,
 }
 
-/// Past this many bytes a text was pasted; only its first and last paragraph may be typed.
+/// Past this many bytes a text in which nobody says "I" was pasted; only its first and last paragraph may be typed.
 const LONG_TEXT: usize = 8_000;
+
+/// Who types a long text says "I" at least once in so many bytes.
+const BYTES_PER_SELF: usize = 2_000;
+
+/// A long text of so many headings is a document.
+const DOCUMENT_HEADINGS: usize = 4;
 
 /// The longest paragraph that a person types around a long paste.
 const LONG_PARAGRAPH: usize = 1_000;
@@ -39,7 +47,12 @@ const LOG_LINES: usize = 3;
 
 /// The units of a user's text without code, quotations, tables and log lines; `units` are all of them.
 pub fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>> {
-    if text.len() <= LONG_TEXT {
+    if is_document(text, units) {
+        let mut said = walk(text, units, 0, true);
+        said.iter_mut().for_each(|said| said.voice = Voice::Handed);
+        return said;
+    }
+    if text.len() <= LONG_TEXT || is_in_first_person(text) {
         return walk(text, units, 0, true);
     }
     let first = text.find("\n\n").filter(|end| *end <= LONG_PARAGRAPH);
@@ -55,8 +68,31 @@ pub fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>> {
     said
 }
 
+/// Returns true if a text is a document with headings, and was pasted whole.
+fn is_document(text: &str, units: &[Unit<'_>]) -> bool {
+    let headings = units.iter().filter(|unit| unit.kind == UnitKind::Heading);
+    text.len() > LONG_TEXT && headings.count() >= DOCUMENT_HEADINGS
+}
+
+/// Returns true if whoever wrote a text speaks of themselves in it.
+fn is_in_first_person(text: &str) -> bool {
+    let enough = text.len() / BYTES_PER_SELF;
+    let spaced = text.split(|c: char| !c.is_alphanumeric()).filter(|word| SELF_WORDS.contains(word));
+    let unspaced =
+        || text.matches(['我', '私', '僕']).chain(text.matches("저는")).chain(text.matches("제가"));
+    spaced.take(enough).count() >= enough || unspaced().take(enough).count() >= enough
+}
+
+/// Words for oneself, in all languages.
+#[rustfmt::skip]
+const SELF_WORDS: &[&str] = &[
+    "I", "me", "my", "i", "ich", "mir", "mich", "je", "j", "moi", "mon", "yo", "mi", "mí", "eu", "meu", "minha", "mim", "я", "мне",
+    "меня", "мной", "Ich", "Mir", "Je", "J", "Yo", "Eu", "Я", "Мне",
+];
+
 fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) -> Vec<Said<'t>> {
     let last_paragraph = text.trim_end().rfind("\n\n").unwrap_or(0);
+    let mut machine_blocks = machine_blocks(text).into_iter().peekable();
     let mut quoted = quoted_units(text, units).into_iter();
     let mut said = Vec::with_capacity(units.len());
     let mut voice = Voice::Typed;
@@ -65,7 +101,14 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
     let mut log_end = 0;
     for unit in units.iter().copied() {
         let is_quoted = quoted.next().unwrap_or_default();
-        if matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row) || unit.start < log_end {
+        // Lines that are padded to a width were copied from a screen.
+        let is_padded = || unit.text.contains("  \n");
+        let is_block = matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row);
+        if is_block || unit.start < log_end || is_padded() {
+            continue;
+        }
+        while machine_blocks.next_if(|block| block.end <= unit.start).is_some() {}
+        if machine_blocks.peek().is_some_and(|block| block.contains(&unit.start)) {
             continue;
         }
         if is_marked_as_machines(unit.text) {
@@ -93,6 +136,51 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
         }
     }
     said
+}
+
+/// The ranges of paragraphs that a program wrote: most of their lines look like it, or all are indented as code is.
+fn machine_blocks(text: &str) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let mut block = Block::default();
+    let mut start = 0;
+    for line in text.split_inclusive('\n').chain(["\n"]) {
+        if line.trim().is_empty() {
+            if block.is_of_a_machine() {
+                blocks.push(block.start..start);
+            }
+            block = Block::default();
+        } else {
+            let is_indented = line.starts_with("    ") || line.starts_with('\t');
+            let is_marked = is_marked_as_machines(line.trim());
+            // Words may stand right above a log.
+            if block.lines == 0 && (is_indented || is_marked) {
+                block.start = start;
+            }
+            if block.lines > 0 || is_indented || is_marked {
+                block.lines += 1;
+                block.indented += usize::from(is_indented);
+                block.marked += usize::from(is_marked);
+            }
+        }
+        start += line.len();
+    }
+    blocks
+}
+
+/// A paragraph, by the number of its lines.
+#[derive(Default)]
+struct Block {
+    start: usize,
+    lines: usize,
+    indented: usize,
+    marked: usize,
+}
+
+impl Block {
+    fn is_of_a_machine(&self) -> bool {
+        let is_code = self.lines > 0 && self.indented == self.lines;
+        is_code || self.lines > 1 && self.marked * 2 >= self.lines
+    }
 }
 
 /// Nouns that announce a pasted text in a line that ends in a colon.
@@ -205,13 +293,30 @@ fn is_marked_as_machines(text: &str) -> bool {
     let stamped = stamped || is_stamped(text);
     let tagged = text.starts_with('[')
         && text[1..].split(']').next().is_some_and(|tag| {
-            tag.len() < 40 && tag.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b':')
+            let is_level = || LEVELS.iter().any(|level| level.eq_ignore_ascii_case(tag));
+            tag.len() < 40
+                && (tag.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b':') || is_level())
         });
-    stack_frame || stamped || tagged
+    stack_frame || stamped || tagged || is_placed(text)
+}
+
+/// Returns true if a line begins with a place in a file, as compilers and linters write it: `src/a.py:12:9: F841 …`.
+fn is_placed(text: &str) -> bool {
+    let first = text.split_ascii_whitespace().next().unwrap_or_default();
+    let mut fields = first.trim_end_matches(':').rsplit(':');
+    let is_number = |field: Option<&str>| {
+        field.is_some_and(|field| !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    is_number(fields.next())
+        && fields.next().is_some_and(|field| field.contains(['.', '/']) || is_number(Some(field)))
 }
 
 /// Words with which programs say how bad a line of a log is.
-const LEVELS: &[&str] = &["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL"];
+#[rustfmt::skip]
+const LEVELS: &[&str] = &[
+    "TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "CRIT", "CRITICAL", "FATAL", "ERRO", "AVISO", "ERREUR",
+    "AVERTISSEMENT", "FEHLER", "WARNUNG", "ADVERTENCIA", "ОШИБКА", "ПРЕДУПРЕЖДЕНИЕ", "错误", "警告", "エラー", "오류", "경고",
+];
 
 /// The months as system logs write them.
 const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -222,7 +327,9 @@ fn is_stamped(text: &str) -> bool {
     let mut words = text.split_ascii_whitespace();
     let Some(first) = words.next() else { return false };
     let level = first.trim_end_matches([':', '|', ']', '-']);
-    let is_level = LEVELS.contains(&level) && level.len() < text.len();
+    // "CRITICAL RULE: …" is typed, "CRITICAL …" in a log is followed by a place or a colon.
+    let is_level =
+        LEVELS.contains(&level) && level.len() < text.len() && !(level == "CRITICAL" && first == level);
     let is_field = ["level=", "time=", "ts=", "lvl="].iter().any(|field| first.starts_with(field));
     let is_glog = first.len() == 5
         && first.starts_with(['I', 'W', 'E', 'F'])
@@ -298,6 +405,29 @@ fn quotations(text: &str) -> Vec<(usize, usize)> {
         before = Some(sign);
     }
     found
+}
+
+/// The text without quotations and code.
+pub(crate) fn without_quotations(text: &str) -> Cow<'_, str> {
+    let mut quoted = quotations(text);
+    let mut codes = text.match_indices('`').map(|(at, _)| at);
+    while let (Some(start), Some(end)) = (codes.next(), codes.next()) {
+        quoted.push((start, end));
+    }
+    if quoted.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    quoted.sort_unstable();
+    let (mut kept, mut done) = (String::with_capacity(text.len()), 0);
+    for (start, end) in quoted.into_iter().filter(|(start, end)| start < end) {
+        if start >= done {
+            kept.push_str(&text[done..start]);
+        }
+        // The closing sign stays and parts what stands around it.
+        done = done.max(end);
+    }
+    kept.push_str(&text[done..]);
+    Cow::Owned(kept)
 }
 
 fn is_mostly_signs(text: &str) -> bool {

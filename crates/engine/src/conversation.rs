@@ -10,7 +10,7 @@ use longhaul_compaction::{Gauge, HostState, Input, PlanOptions, Tracker, Trigger
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, TokenCount, Transcript};
 use longhaul_directives::RuleId;
-use longhaul_formats::{CompactionState, Entry, EntryKind, RecordedFragment, RuleChange};
+use longhaul_formats::{CompactionState, Entry, EntryKind, RecordedFragment, RequestChange, RuleChange};
 use longhaul_sessions::{Log, LogError, NewSession};
 use tokio_util::sync::CancellationToken;
 
@@ -260,6 +260,42 @@ impl Conversation {
         Ok(self.tracker.rules_mut().remove_by_hand(rule))
     }
 
+    /// Adds a request by the user's hand; nothing if it says nothing.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn add_request(&mut self, text: &str, record_id: RecordId) -> Result<Option<RuleId>, EngineError> {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.record(EntryKind::Request(RequestChange::Added { text: text.to_string() }), record_id)?;
+        }
+        Ok(self.tracker.requests_mut().add_by_hand(text))
+    }
+
+    /// Marks a request as done by the user's hand; tells whether it was open until now.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn finish_request(&mut self, request: RuleId, record_id: RecordId) -> Result<bool, EngineError> {
+        if !self.tracker.requests().open_requests().any(|open| open.id() == request) {
+            return Ok(false);
+        }
+        self.record(EntryKind::Request(RequestChange::Done { request: request.to_string() }), record_id)?;
+        Ok(self.tracker.requests_mut().finish_by_hand(request))
+    }
+
+    /// Takes a request back by the user's hand; tells whether it was open until now.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn remove_request(&mut self, request: RuleId, record_id: RecordId) -> Result<bool, EngineError> {
+        if !self.tracker.requests().open_requests().any(|open| open.id() == request) {
+            return Ok(false);
+        }
+        self.record(EntryKind::Request(RequestChange::Removed { request: request.to_string() }), record_id)?;
+        Ok(self.tracker.requests_mut().remove_by_hand(request))
+    }
+
     /// Tells what the host has going on, and records it if it is news.
     ///
     /// # Errors
@@ -428,6 +464,20 @@ impl Conversation {
                 && let Some(rule) = RuleId::parse(rule)
             {
                 tracker.rules_mut().remove_by_hand(rule);
+            }
+        }
+        for change in replay.requests() {
+            let requests = tracker.requests_mut();
+            match change {
+                RequestChange::Added { text } => {
+                    requests.add_by_hand(text);
+                }
+                RequestChange::Done { request } => {
+                    RuleId::parse(request).map(|id| requests.finish_by_hand(id));
+                }
+                RequestChange::Removed { request } => {
+                    RuleId::parse(request).map(|id| requests.remove_by_hand(id));
+                }
             }
         }
         self.tracker = tracker;

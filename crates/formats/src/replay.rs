@@ -11,8 +11,8 @@ use crate::out::{Kept, Out};
 use crate::read::gemini::{Gemini, JSONL};
 use crate::read::read_line;
 use crate::records::{
-    CompactionState, Entry, HostRecord, IMPORTED, RecordedFragment, Rewrite, RewriteKind, RewriteState,
-    RuleChange, encode_entry, response_id,
+    CompactionState, Entry, HostRecord, IMPORTED, RecordedFragment, RequestChange, Rewrite, RewriteKind,
+    RewriteState, RuleChange, encode_entry, response_id,
 };
 use crate::write::gemini_cli::{encode_answered, encode_record};
 use crate::{Event, Format, ReadError, SessionInfo, Warning};
@@ -152,6 +152,11 @@ impl Replay {
     /// The rules that the user added and removed by hand, in order.
     pub fn rules(&self) -> &[RuleChange] {
         &self.reader.rules
+    }
+
+    /// The requests that the user added and ended by hand, in order.
+    pub fn requests(&self) -> &[RequestChange] {
+        &self.reader.requests
     }
 
     /// The fragments placed beside the conversation, in order.

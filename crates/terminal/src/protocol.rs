@@ -34,6 +34,12 @@ pub(crate) enum DriverCommand {
     AddRule(String),
     /// Removes a rule, named by its id or a prefix of it.
     RemoveRule(String),
+    /// Adds a request.
+    AddRequest(String),
+    /// Marks a request as done, named by its id or a prefix of it.
+    FinishRequest(String),
+    /// Removes a request, named in the same way.
+    RemoveRequest(String),
     /// Reloads memory files.
     ReloadMemory,
     /// Adds, removes or edits a fact.
@@ -89,6 +95,8 @@ pub(crate) enum DriverCommand {
 pub(crate) enum Topic {
     Context,
     Rules,
+    /// Requests.
+    Requests,
     Statistics,
     Memory,
     MemoryFiles,

@@ -28,7 +28,7 @@ pub use cjk::is_wide;
 pub use data::data_lines;
 pub use ends::{Ends, end_of, ends, start_of, utf16_len};
 pub use hash::hash_text;
-pub use phrases::{LazyPhrases, Phrases};
+pub use phrases::{LazyPhrases, PhraseTable, Phrases};
 pub use plain_words::count_plain_words;
 pub use search::{AnyOf, starts_with_any};
 pub use sentences::{Unit, UnitKind, split_units};

@@ -78,6 +78,44 @@ impl<'p> Phrases<'p> {
     }
 }
 
+/// Patterns of several lists that are looked for together, so that a sentence is read once for all of them.
+pub struct PhraseTable<'p> {
+    /// Each with the number of its list.
+    patterns: Vec<(Pattern<'p>, u32)>,
+    triggers: HashMap<&'p str, Vec<usize>>,
+}
+
+impl<'p> PhraseTable<'p> {
+    /// Makes the patterns of lists ready; a list is known by its place, which is below 64.
+    pub fn new(lists: &[Vec<&'p str>]) -> Self {
+        let numbered =
+            lists.iter().zip(0..64).flat_map(|(list, number)| list.iter().map(move |p| (*p, number)));
+        let patterns: Vec<_> = numbered.map(|(pattern, number)| (Pattern::parse(pattern), number)).collect();
+        let mut triggers: HashMap<&'p str, Vec<usize>> = HashMap::with_capacity(patterns.len());
+        for (index, (pattern, _)) in patterns.iter().enumerate() {
+            for word in pattern.triggers() {
+                triggers.entry(word).or_default().push(index);
+            }
+        }
+        Self { patterns, triggers }
+    }
+
+    /// The lists of which a pattern fits, one bit each.
+    pub fn lists_in(&self, words: &Words) -> u64 {
+        let mut found = 0;
+        for (place, word) in words.all().iter().enumerate() {
+            let Some(tried) = self.triggers.get(words.text(word)) else { continue };
+            for (pattern, list) in tried.iter().map(|index| &self.patterns[*index]) {
+                let is_known = found & (1 << list) != 0;
+                if !is_known && pattern.may_be_at(word) && pattern.fits_around(words, place) {
+                    found |= 1 << list;
+                }
+            }
+        }
+        found
+    }
+}
+
 /// Words that stand in every other sentence: no pattern is tried at one of them if it has another.
 #[rustfmt::skip]
 static COMMON: WordSet = word_set![
@@ -239,6 +277,15 @@ mod tests {
         let words = Words::of("now can we go, any idea");
         let places: Vec<usize> = (0..words.len()).filter(|place| phrases.fit_at(&words, *place)).collect();
         assert_eq!(places, [1, 4]);
+    }
+
+    #[test]
+    fn lists_are_told_apart() {
+        let table = PhraseTable::new(&[vec!["^never @base", "no longer"], vec![], vec!["from now on"]]);
+        let lists = |text| table.lists_in(&Words::of(text));
+        assert_eq!(lists("From now on never push."), 0b100);
+        assert_eq!(lists("From now on, never push."), 0b101);
+        assert_eq!(lists("Push it."), 0);
     }
 
     proptest! {

@@ -255,6 +255,9 @@ const UNFINISHED: &[&str] = &[
 /// Lines of at least this many characters may have been wrapped by an editor.
 const WRAPPED_FROM: usize = 40;
 
+/// The same where a line begins with a small letter.
+const CASUAL_WRAPPED_FROM: usize = 66;
+
 /// Returns true if `next` continues the sentence of `line`.
 fn was_wrapped(line: &str, next: &str) -> bool {
     let Some(last) = line.chars().next_back() else { return false };
@@ -265,7 +268,9 @@ fn was_wrapped(line: &str, next: &str) -> bool {
         return matches!(last, '.' | '!' | '?') && line.len() >= WRAPPED_FROM && starts_like_prose(next);
     }
     let last_word = line.rsplit(char::is_whitespace).next().unwrap_or_default();
-    line.len() >= WRAPPED_FROM && next.starts_with(char::is_lowercase)
+    // Who begins without a capital hardly wraps lines: a small letter does not show that a sentence goes on.
+    let wrapped_from = if line.starts_with(char::is_lowercase) { CASUAL_WRAPPED_FROM } else { WRAPPED_FROM };
+    line.len() >= wrapped_from && next.starts_with(char::is_lowercase)
         || UNFINISHED.iter().any(|word| word.eq_ignore_ascii_case(last_word))
 }
 

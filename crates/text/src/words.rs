@@ -228,8 +228,11 @@ impl Quotes {
         match sign {
             '`' => self.in_code = !self.in_code && text[index + 1..].contains('`'),
             '"' if !self.in_code => self.in_quotes = !self.in_quotes && text[index + 1..].contains('"'),
-            '“' => self.in_quotes = text[index..].contains('”'),
-            '”' => self.in_quotes = false,
+            // It closes „ and opens what ” closes.
+            '“' => self.in_quotes = !self.in_quotes && text[index..].contains('”'),
+            '„' => self.in_quotes = text[index..].contains(['“', '”']),
+            '«' => self.in_quotes = text[index..].contains('»'),
+            '”' | '»' => self.in_quotes = false,
             ',' | ';' | ':' | '.' | '!' | '?' | '(' | '—' | '–' | '，' | '：' | '。' => return true,
             '-' => return text[..index].ends_with(' '),
             _ => {}
@@ -266,8 +269,8 @@ static KINDS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
     let kinds = [
         (include_str!("../data/verbs.txt"), VERB),
         (include_str!("../data/interjections.txt"), INTERJECTION),
-        ("and\nund\ny\net", AND),
-        ("but\naber\npero\nmais", BUT),
+        ("and\nund\ny\net\ne\nи", AND),
+        ("but\naber\npero\nmais\nmas\nно\nа", BUT),
     ];
     let mut flags = HashMap::new();
     for (words, kind) in kinds {

@@ -51,6 +51,13 @@ const COMMON: OriginRules = OriginRules {
         ("fork-boilerplate", Origin::Hook),
         ("environment_context", Origin::Hook),
         ("environment_details", Origin::Hook),
+        (PERMISSIONS, Origin::Hook),
+        ("collaboration_mode", Origin::Hook),
+        ("apps_instructions", Origin::Hook),
+        ("skills_instructions", Origin::Hook),
+        ("plugins_instructions", Origin::Hook),
+        ("model_switch", Origin::Hook),
+        ("personality_spec", Origin::Hook),
         ("user_instructions", Origin::Memory),
         ("INSTRUCTIONS", Origin::Memory),
         ("skill", Origin::Memory),
@@ -102,6 +109,7 @@ const COMMON: OriginRules = OriginRules {
         ("Here is a demonstration of how to correctly accomplish this task", Origin::Hook),
         ("[TASK RESUMPTION]", Origin::Hook),
         ("[ERROR] You did not use a tool in your previous response!", Origin::Hook),
+        ("[bd prime]", Origin::Hook),
         ("[Image: source:", Origin::Hook),
         ("[Image: original", Origin::Hook),
         ("This is the Gemini CLI. We are setting up the context for our chat.", Origin::Hook),
@@ -114,6 +122,9 @@ const COMMON: OriginRules = OriginRules {
         MISSING_START,
     ],
 };
+
+/// A tag of Codex whose name has a space.
+const PERMISSIONS: &str = "permissions instructions";
 
 /// The rules of formats that have none of their own.
 pub const PLAIN: OriginRules = OriginRules { tags: &[], typed: &[], starts: &[] };
@@ -197,8 +208,10 @@ fn is_reference(text: &str, at: usize) -> bool {
     is_start && text[at..].lines().next().is_some_and(|line| line.trim_end().ends_with(':'))
 }
 
-/// Marks everything after the line before the contents of files as theirs, also in the following parts of a message.
+/// Marks everything after the line before the contents of files as theirs, also in the following parts of a message, and the text
+/// of a command that the user only named.
 pub fn close_references(parts: &mut [Part]) {
+    close_command(parts);
     let opens = |part: &Part| {
         part.origin == Origin::Tool
             && part.as_text().is_some_and(|text| {
@@ -208,6 +221,26 @@ pub fn close_references(parts: &mut [Part]) {
     if let Some(place) = parts.iter().position(opens) {
         let files = parts[place..].iter_mut().filter(|part| part.origin == Origin::User);
         files.for_each(|part| part.origin = Origin::Tool);
+    }
+}
+
+/// A command's own text is longer than what people type beside it.
+const COMMAND_TEXT: usize = 400;
+
+/// Marks a long text right behind the name of a command, where that is all of a part, as the command's own: Claude Code puts it into
+/// the message. A command that has printed something has no text.
+fn close_command(parts: &mut [Part]) {
+    let is_hook = |part: &Part| part.origin == Origin::Hook;
+    let names_command = |part: &Part| {
+        let text = part.as_text().unwrap_or_default();
+        is_hook(part) && (text.contains("</command-name>") || text.contains("</command-message>"))
+    };
+    for place in 1..parts.len() {
+        let is_named = parts[..place].iter().all(is_hook) && names_command(&parts[place - 1]);
+        let is_long = parts[place].as_text().is_some_and(|text| text.len() > COMMAND_TEXT);
+        if parts[place].origin == Origin::User && is_named && is_long {
+            parts[place].origin = Origin::Memory;
+        }
     }
 }
 
@@ -300,7 +333,10 @@ fn tag_at<'t>(
     unclosed: &mut Vec<&'t str>,
 ) -> Option<Tag<'t>> {
     let rest = &text[open + 1..];
-    let length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')))?;
+    let length = match rest.starts_with(PERMISSIONS) {
+        true => PERMISSIONS.len(),
+        false => rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')))?,
+    };
     let name = &rest[..length];
     // In what a tool answered, nobody typed anything unless the format itself says so.
     let common = || COMMON.origin_of(name).filter(|(_, is_typed)| !is_typed || outside == Origin::User);

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod demo;
+pub(crate) mod directives;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod inspect;

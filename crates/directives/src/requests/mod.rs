@@ -1,5 +1,6 @@
 //! The user's requests and their state.
 
+mod by_hand;
 mod checks;
 mod closing;
 mod commands;

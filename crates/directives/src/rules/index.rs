@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fmt;
 
 use longhaul_conversation::Ordinal;
-use longhaul_text::Subject;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::topic::Topic;
 use super::{RuleId, UserRule};
 
 /// Rules in the order in which they were last said.
@@ -15,14 +15,14 @@ pub(super) struct RuleIndex {
     /// One that was said again has left a gap where it stood before.
     slots: Vec<Option<Held>>,
     places: HashMap<RuleId, usize>,
-    topics: Topics,
+    shared_words: SharedWords,
 }
 
 /// A rule with what it is about.
 #[derive(Clone, Debug)]
 struct Held {
     rule: UserRule,
-    subject: Subject,
+    topic: Topic,
     /// The last message that says it.
     last: Option<Ordinal>,
 }
@@ -57,22 +57,12 @@ impl RuleIndex {
         &mut last.expect("the rule that was just put").rule
     }
 
-    /// Calls `found` with each rule about the subject that holds and of which all messages stand before `message`.
-    pub(super) fn each_about(
-        &mut self,
-        subject: &Subject,
-        message: Ordinal,
-        mut found: impl FnMut(&mut UserRule),
-    ) {
-        for place in self.topics.find(subject, &self.slots) {
-            if let Some(held) = &mut self.slots[place]
-                && held.rule.retired_by.is_none()
-                && subject.is_same(&held.subject)
-                && held.last < Some(message)
-            {
-                found(&mut held.rule);
-            }
-        }
+    /// The rules that hold, share a word with the topic and were all said before `message`, in order.
+    pub(super) fn about(&mut self, topic: &Topic, message: Ordinal) -> Vec<(RuleId, &Topic)> {
+        let places = self.shared_words.find(topic, &self.slots);
+        let held = places.into_iter().filter_map(|place| self.slots[place].as_ref());
+        let before = held.filter(|held| held.rule.retired_by.is_none() && held.last < Some(message));
+        before.map(|held| (held.rule.id, &held.topic)).collect()
     }
 
     fn push(&mut self, held: Held) {
@@ -85,7 +75,7 @@ impl RuleIndex {
 
     fn close_gaps(&mut self) {
         self.slots.retain(Option::is_some);
-        self.topics = Topics::default();
+        self.shared_words = SharedWords::default();
         let held = self.slots.iter().flatten().enumerate();
         self.places = held.map(|(place, held)| (held.rule.id, place)).collect();
     }
@@ -93,7 +83,7 @@ impl RuleIndex {
 
 impl Held {
     fn new(rule: UserRule) -> Self {
-        Self { subject: Subject::of(&rule.text), last: rule.messages.iter().copied().max(), rule }
+        Self { topic: Topic::of(&rule.text), last: rule.messages.iter().copied().max(), rule }
     }
 
     /// Another message says it.
@@ -106,75 +96,45 @@ impl Held {
     }
 }
 
-/// Which slots hold rules that share a word with a subject. It is brought up to date when it is asked: most rules are never
-/// lifted.
+/// Which slots hold rules that have a word. It is brought up to date when it is asked: most rules are never lifted.
 #[derive(Clone, Debug, Default)]
-struct Topics {
-    lists: HashMap<u64, List>,
-    links: Vec<Link>,
+struct SharedWords {
+    lists: HashMap<u64, Vec<u32>>,
     /// The number of slots that were looked at.
     known: usize,
 }
 
-/// The slots of the rules that have a word.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    first: Option<u32>,
-    count: u32,
-}
+/// Of the rules that have a word, so many are looked at, the newest.
+const MOST_RULES: usize = 200;
 
-/// A slot in a list.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    slot: u32,
-    next: Option<u32>,
-}
-
-impl Topics {
-    /// The slots of all rules that hold and may be about a subject, in order, and of some others.
-    fn find(&mut self, subject: &Subject, slots: &[Option<Held>]) -> Vec<usize> {
+impl SharedWords {
+    /// The slots of the newest rules that may share a word with a topic, in order.
+    fn find(&mut self, topic: &Topic, slots: &[Option<Held>]) -> Vec<usize> {
         self.learn(slots);
-        let mut words = subject.sought_under();
-        words.retain(|word| self.lists.contains_key(word));
-        // Those that share two words are on two lists, so that the longest is not needed.
-        words.sort_unstable_by_key(|word| self.lists[word].count);
-        words.pop();
         let mut found = Vec::new();
-        for word in words {
-            self.follow(word, slots, &mut found);
+        for word in topic.stems() {
+            let Some(list) = self.lists.get_mut(&word) else { continue };
+            // What was said again or taken back since leaves the list.
+            if list.len() > MOST_RULES {
+                list.retain(|slot| {
+                    slots[*slot as usize].as_ref().is_some_and(|held| held.rule.retired_by.is_none())
+                });
+                list.drain(..list.len().saturating_sub(MOST_RULES));
+            }
+            found.extend(list.iter().map(|slot| *slot as usize));
         }
         found.sort_unstable();
         found.dedup();
         found
     }
 
-    /// Adds the slots on a list to `found`. What was said again or taken back since leaves the list.
-    fn follow(&mut self, word: u64, slots: &[Option<Held>], found: &mut Vec<usize>) {
-        let Some(list) = self.lists.get_mut(&word) else { return };
-        let (mut last, mut next) = (None, list.first);
-        while let Some(at) = next {
-            let link = self.links[at as usize];
-            if slots[link.slot as usize].as_ref().is_some_and(|held| held.rule.retired_by.is_none()) {
-                found.push(link.slot as usize);
-                last = Some(at);
-            } else {
-                list.count -= 1;
-                match last {
-                    Some(last) => self.links[last as usize].next = link.next,
-                    None => list.first = link.next,
-                }
-            }
-            next = link.next;
-        }
-    }
-
     fn learn(&mut self, slots: &[Option<Held>]) {
         for (slot, held) in (self.known as u32..).zip(&slots[self.known..]) {
-            for word in held.iter().flat_map(|held| held.subject.found_under()) {
-                let list = self.lists.entry(word).or_insert(List { first: None, count: 0 });
-                let at = self.links.len() as u32;
-                self.links.push(Link { slot, next: list.first });
-                *list = List { first: Some(at), count: list.count + 1 };
+            for word in held.iter().flat_map(|held| held.topic.stems()) {
+                let list = self.lists.entry(word).or_default();
+                if list.last() != Some(&slot) {
+                    list.push(slot);
+                }
             }
         }
         self.known = slots.len();
@@ -246,8 +206,8 @@ mod tests {
             self.0.push(rule);
         }
 
-        fn about(&self, subject: &Subject, message: Ordinal) -> Vec<RuleId> {
-            let rules = self.0.iter().filter(|rule| subject.is_same(&Subject::of(&rule.text)));
+        fn about(&self, topic: &Topic, message: Ordinal) -> Vec<RuleId> {
+            let rules = self.0.iter().filter(|rule| topic.count_shared(&Topic::of(&rule.text)) > 0);
             let rules = rules.filter(|rule| rule.retired_by.is_none());
             rules
                 .filter(|rule| rule.messages.iter().all(|from| *from < message))
@@ -267,20 +227,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_roll_is_a_list(steps in prop::collection::vec((0..RULES.len(), prop::option::of(1..20u32), any::<bool>()), 0..80)) {
+        fn an_index_is_a_list(steps in prop::collection::vec((0..RULES.len(), prop::option::of(1..20u32), any::<bool>()), 0..80)) {
             let (mut index, mut plain) = (RuleIndex::default(), Plain::default());
             for (pick, at, retires) in steps {
                 let (text, message) = (RULES[pick], at.map(Ordinal));
                 index.put_last(RuleId::of(text), message, || new_rule(text)).retired_by = None;
                 plain.put_last(text, message);
                 prop_assert!(index.iter().eq(&plain.0));
-                let (subject, message) = (Subject::of(RULES[(pick + 3) % RULES.len()]), message.unwrap_or(Ordinal(9)));
-                let mut about = Vec::new();
-                index.each_about(&subject, message, |rule| about.push(rule.id));
-                prop_assert_eq!(&about, &plain.about(&subject, message));
+                let (topic, message) = (Topic::of(RULES[(pick + 3) % RULES.len()]), message.unwrap_or(Ordinal(9)));
+                let about: Vec<RuleId> = index.about(&topic, message).into_iter().map(|(id, _)| id).collect();
+                prop_assert_eq!(&about, &plain.about(&topic, message));
                 if retires {
-                    index.each_about(&subject, message, |rule| rule.retired_by = Some(Retirement::Hand));
-                    about.into_iter().for_each(|id| plain.retire(id));
+                    for id in about {
+                        index.get_mut(id).expect("a rule that was found").retired_by = Some(Retirement::Hand);
+                        plain.retire(id);
+                    }
                 }
             }
             let written = serde_json::to_string(&index).expect("rules can be written");

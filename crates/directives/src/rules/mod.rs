@@ -2,20 +2,22 @@
 
 mod cues;
 mod index;
+mod instructions;
 mod recognise;
+mod topic;
 
 use std::fmt;
 
 use longhaul_conversation::{Message, Ordinal};
 use longhaul_snapshot::{FOUND, Section, Snapshot, USER_SAID, own_snapshot};
-use longhaul_text::{Subject, UnitKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(crate) use self::cues::{Substrings, WIDE_RELIEFS};
 use self::index::RuleIndex;
-use self::recognise::{Effect, can_be_listed_rule, effect_of, introduces_rules};
+use self::instructions::Standing;
+pub use self::instructions::{Instruction, instructions_of};
 pub(crate) use self::recognise::{asks_a_question, is_question, is_rule};
-use crate::typed::{Said, Voice};
+use self::topic::Topic;
 use crate::{AnnotatedPart, typed_texts};
 
 /// The standing instructions of a session so far.
@@ -25,6 +27,9 @@ use crate::{AnnotatedPart, typed_texts};
 pub struct UserRules {
     /// In the order in which they were last said: where two disagree, the later holds.
     rules: RuleIndex,
+    /// Pairs, the older first, that may exclude each other and both stayed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    doubts: Vec<(RuleId, RuleId)>,
     last: u32,
 }
 
@@ -85,24 +90,80 @@ impl UserRules {
     /// Takes the next message into account, which says this; `own_mark` is the mark that it carries.
     pub fn follow(&mut self, own_mark: Option<Ordinal>, instructions: &[Instruction]) {
         let ordinal = self.marked(own_mark);
-        for Instruction { text, retires, is_pinned } in instructions {
-            if *retires {
-                self.retire_by(text, ordinal);
+        for instruction in instructions {
+            let topic = Topic::of(instruction.text());
+            if instruction.lifts() {
+                self.lift(instruction.text(), &topic, ordinal);
             }
-            if *is_pinned {
-                self.put(text, Some(ordinal));
+            let has_replaced = match instruction.standing() {
+                Standing::None => continue,
+                Standing::Rule => {
+                    self.replace(instruction, &topic, ordinal);
+                    true
+                }
+                Standing::IfContradicting => self.replace(instruction, &topic, ordinal),
+            };
+            if has_replaced {
+                self.put(instruction.text(), Some(ordinal));
             }
         }
     }
 
-    /// Retires the earlier rules on the subject of a sentence that lifts or changes.
-    fn retire_by(&mut self, text: &str, message: Ordinal) {
-        let id = RuleId::of(text);
-        self.rules.each_about(&Subject::of(text), message, |rule| {
-            if rule.id != id {
-                rule.retired_by = Some(Retirement::Message { message, words: text.to_string() });
+    /// Retires the earlier rules that a sentence names and lifts: of those, the ones it shares most words with.
+    fn lift(&mut self, text: &str, topic: &Topic, message: Ordinal) {
+        let named = self.rules.about(topic, message).into_iter().filter(|(_, rule)| rule.is_named_by(topic));
+        let named: Vec<_> = named.map(|(id, rule)| (rule.count_shared(topic), id)).collect();
+        let most = named.iter().map(|(shared, _)| *shared).max();
+        for (_, id) in named.into_iter().filter(|(shared, _)| Some(*shared) == most) {
+            self.retire(id, text, message);
+        }
+    }
+
+    /// Retires the earlier rules that a sentence contradicts, or says anew where it is a rule and says that something changes;
+    /// tells whether there were any.
+    fn replace(&mut self, instruction: &Instruction, topic: &Topic, message: Ordinal) -> bool {
+        let own = RuleId::of(instruction.text());
+        let mut doubts = Vec::new();
+        let is_rule = instruction.standing() == Standing::Rule;
+        let is_replaced = |rule: &Topic| {
+            let is_said_anew = || rule.has_same_subject(topic) && !rule.is_restated_by(topic);
+            match is_rule {
+                true => rule.is_contradicted_by(topic) || instruction.changes() && is_said_anew(),
+                false => rule.is_corrected_by(topic),
             }
-        });
+        };
+        let about = self.rules.about(topic, message).into_iter().filter(|(id, _)| *id != own);
+        let mut replaced = Vec::new();
+        for (id, rule) in about {
+            if is_replaced(rule) {
+                replaced.push(id);
+            } else if is_rule && rule.may_be_contradicted_by(topic) {
+                doubts.push((id, own));
+            }
+        }
+        for id in &replaced {
+            self.retire(*id, instruction.text(), message);
+        }
+        for doubt in doubts {
+            if !self.doubts.contains(&doubt) {
+                self.doubts.push(doubt);
+            }
+        }
+        !replaced.is_empty()
+    }
+
+    fn retire(&mut self, id: RuleId, words: &str, message: Ordinal) {
+        if let Some(rule) = self.rules.get_mut(id)
+            && id != RuleId::of(words)
+        {
+            rule.retired_by = Some(Retirement::Message { message, words: words.to_string() });
+        }
+    }
+
+    /// Pairs of rules in force that may exclude each other, the older first.
+    pub fn doubts(&self) -> impl Iterator<Item = (&UserRule, &UserRule)> {
+        let active = |id: &RuleId| self.rules.get(*id).filter(|rule| rule.retired_by.is_none());
+        self.doubts.iter().filter_map(move |(older, newer)| Some((active(older)?, active(newer)?)))
     }
 
     /// Adds a rule at the end; one that is known already moves there and holds again.
@@ -196,37 +257,6 @@ fn read_rules(lines: &[String]) -> Vec<String> {
         }
     }
     rules
-}
-
-/// A sentence or list item of a person's that has a say about rules.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instruction {
-    text: String,
-    /// True if earlier rules on its subject hold no longer.
-    retires: bool,
-    /// True if it is a standing instruction itself.
-    is_pinned: bool,
-}
-
-/// The rules in a text that a person typed, and what it does to earlier ones.
-pub fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
-    let mut instructions = Vec::new();
-    let mut in_rules = false;
-    for Said { unit, words, .. } in said.iter().filter(|said| said.voice == Voice::Typed) {
-        let is_item = matches!(unit.kind, UnitKind::Item { .. });
-        let is_rule = unit.kind != UnitKind::Heading
-            && !unit.text.ends_with([':', '：'])
-            && recognise::is_rule(unit.text, words);
-        let effect = effect_of(unit.text, words, is_rule);
-        let retires = effect != Effect::None;
-        let is_pinned = effect != Effect::Lifts
-            && (is_rule || in_rules && is_item && can_be_listed_rule(unit.text, words));
-        if retires || is_pinned {
-            instructions.push(Instruction { text: unit.text.to_string(), retires, is_pinned });
-        }
-        in_rules = is_item && in_rules || introduces_rules(unit, words);
-    }
-    instructions
 }
 
 impl RuleId {

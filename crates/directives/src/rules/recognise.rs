@@ -1,69 +1,210 @@
-//! Decides whether a sentence is a standing instruction, and whether it lifts or changes one.
+//! Decides whether a sentence is a standing instruction.
 
 use longhaul_text::{Unit, UnitKind, Words, is_wide};
 
-use super::cues;
+use super::cues::{self, Cue, Cues};
 
-/// Longer sentences were hardly typed as a rule.
+/// Longer sentences were hardly typed as a rule, in characters.
 const LONGEST: usize = 400;
 
-/// The longest sentence that takes a rule back; longer ones that share words with a rule are about something else.
-const LONGEST_EFFECT: usize = 180;
+/// The longest introduction of a rule in the same sentence, in characters.
+const LONGEST_LEAD: usize = 80;
+
+/// The place of a sentence in its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    /// A message of some sentences.
+    Short,
+    /// A description of many sentences, most of which tell what a program shall do.
+    Long,
+    /// A list of tasks.
+    Tasks,
+}
+
+/// A sentence with what is known of it.
+#[derive(Clone, Copy)]
+pub(super) struct Sentence<'s> {
+    pub(super) text: &'s str,
+    pub(super) words: &'s Words,
+    pub(super) cues: Cues,
+}
 
 /// Returns true if a sentence of a person's own is a standing instruction; `words` are those of `text`.
 pub(crate) fn is_rule(text: &str, words: &Words) -> bool {
-    text.len() <= LONGEST && (is_rule_in_words(text, words) || words.has_wide() && is_wide_rule(text))
+    Sentence::of(text, words).is_rule(Setting::Short)
 }
 
-/// Returns true if a list item below a heading of rules can be one.
-pub(super) fn can_be_listed_rule(text: &str, words: &Words) -> bool {
-    let long_enough = words.len() >= 3 || text.chars().filter(|c| is_wide(*c)).count() >= 4;
-    text.len() <= LONGEST && long_enough && !is_question(text, words)
-}
-
-/// Returns true if the list items that follow are rules: "Rules:", "## Conventions", "请遵守以下规则：".
-pub(super) fn introduces_rules(unit: &Unit<'_>, words: &Words) -> bool {
-    let is_lead = unit.kind == UnitKind::Heading || unit.text.ends_with([':', '：']);
-    let names_rules = || {
-        words.texts().any(|word| cues::RULE_NOUNS.has(word))
-            || words.has_wide() && contains_any(unit.text, &cues::WIDE_RULE_NOUNS)
-    };
-    is_lead && unit.text.len() < 120 && words.len() <= 10 && names_rules() && !is_question(unit.text, words)
-}
-
-fn is_rule_in_words(text: &str, words: &Words) -> bool {
-    if words.len() < 2 {
-        return false;
+impl<'s> Sentence<'s> {
+    pub(super) fn of(text: &'s str, words: &'s Words) -> Self {
+        Self { text, words, cues: Cues::of(text, words) }
     }
-    if is_question(text, words) {
-        return cues::STANDING.fit(words) && cues::ASKS_FOR.fit(words);
+
+    /// Returns true if it is a standing instruction, or introduces one: "New policy: we deploy on Mondays".
+    pub(super) fn is_rule(&self, setting: Setting) -> bool {
+        if self.is_rule_by_itself(setting) {
+            return true;
+        }
+        let is_told = !self.cues.has(Cue::NotRule) && !self.cues.has(Cue::Moment);
+        let Some((lead, rest)) = self.text.split_once([':', '：']).filter(|_| is_told && !self.is_question())
+        else {
+            return false;
+        };
+        // A colon inside a word, a time or an address introduces nothing.
+        let introduces = lead.chars().count() <= LONGEST_LEAD && (rest.starts_with(' ') || !rest.is_ascii());
+        let words = Words::of(rest);
+        introduces && words.len() > 1 && Sentence::of(rest.trim(), &words).is_rule_by_itself(setting)
     }
-    let names_a_rule = || {
-        text.find(':').is_some_and(|at| {
-            words.texts().any(|word| cues::RULE_LABELS.has(word))
-                && !text[at + 1..].trim().is_empty()
-                && Words::of(&text[..at]).texts().next_back().is_some_and(|word| cues::RULE_LABELS.has(word))
+
+    fn is_rule_by_itself(&self, setting: Setting) -> bool {
+        let has = |cue| self.cues.has(cue);
+        if self.is_too_long() || self.words.is_empty() && !self.has_pieces() {
+            return false;
+        }
+        if self.is_question() {
+            return (has(Cue::Standing) || has(Cue::Strong)) && cues::ASKS_FOR.fit(self.words);
+        }
+        if has(Cue::Moment) || has(Cue::NotRule) && !has(Cue::Strong) {
+            return false;
+        }
+        match setting {
+            Setting::Short => {
+                has(Cue::Strong)
+                    || has(Cue::Rule)
+                    || self.names_a_rule()
+                    || self.forbids_a_thing()
+                    || has(Cue::Standing) && self.is_order()
+                    || self.is_norm()
+                    || self.is_conditional()
+            }
+            Setting::Long => {
+                let is_about_the_work = || cues::names_work(self.text, self.words, self.cues);
+                let is_general = || self.is_universal() && !self.is_of_the_moment() && is_about_the_work();
+                has(Cue::Strong)
+                    || (has(Cue::Rule) || has(Cue::Norm) && !has(Cue::NotNorm)) && is_general()
+                    || has(Cue::Rule) && self.is_told()
+                    || has(Cue::Agent) && self.is_conditional()
+            }
+            Setting::Tasks => has(Cue::Strong),
+        }
+    }
+
+    /// What is generally so, about the work: "Branch names start with the ticket number".
+    fn is_norm(&self) -> bool {
+        let takes_back = self.cues.has(Cue::Lift) || self.cues.has(Cue::Relief);
+        self.cues.has(Cue::Norm)
+            && !self.cues.has(Cue::NotNorm)
+            && !takes_back
+            && !self.is_of_the_moment()
+            && cues::names_work(self.text, self.words, self.cues)
+    }
+
+    /// An order for whenever something happens: "When a download fails twice, stop and tell me".
+    fn is_conditional(&self) -> bool {
+        self.cues.has(Cue::Condition) && !self.cues.has(Cue::MomentCondition) && self.is_order()
+    }
+
+    /// Returns true if it begins with a word for something of the moment: "this", "it".
+    fn is_of_the_moment(&self) -> bool {
+        self.first_word().is_some_and(|word| cues::MOMENT_SUBJECTS.has(word))
+    }
+
+    /// Returns true if it allows no exception: "every", "never", "in no log".
+    fn is_universal(&self) -> bool {
+        self.cues.has(Cue::Universal)
+            || self.first_word().is_some_and(|word| cues::UNIVERSAL_SUBJECTS.has(word))
+    }
+
+    /// Returns true if it begins by telling somebody what to do or not to do: "Never …", "You must …".
+    fn is_told(&self) -> bool {
+        self.first_word().is_some_and(|word| cues::TELLING.has(word))
+    }
+
+    fn first_word(&self) -> Option<&str> {
+        self.words.openers().next().and_then(|place| self.words.get(place))
+    }
+
+    /// Returns true if it asks a question, with or without its sign. "…, ok?" does not.
+    pub(super) fn is_question(&self) -> bool {
+        (is_question(self.text, self.words) || asks_in_pieces(self.text, self.words)) && !self.ends_with_tag()
+    }
+
+    fn ends_with_tag(&self) -> bool {
+        let tag = self.text.trim_end_matches(['?', '？', ' ', '!']).rsplit([',', '，']).next();
+        let is_short = tag.is_some_and(|tag| tag.len() < self.text.len() / 2);
+        is_short && tag.is_some_and(|tag| cues::QUESTION_TAGS.has(tag.trim().to_lowercase().as_str()))
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.text.len() > LONGEST && self.text.chars().count() > LONGEST
+    }
+
+    fn has_pieces(&self) -> bool {
+        cues::has_pieces(self.text, self.words)
+    }
+
+    fn names_a_rule(&self) -> bool {
+        self.text.find(':').is_some_and(|at| {
+            self.words.texts().any(|word| cues::RULE_LABELS.has(word))
+                && !self.text[at + 1..].trim().is_empty()
+                && Words::of(&self.text[..at])
+                    .texts()
+                    .next_back()
+                    .is_some_and(|word| cues::RULE_LABELS.has(word))
         })
+    }
+
+    /// Returns true if somebody is told to do something.
+    fn is_order(&self) -> bool {
+        self.cues.has(Cue::Order) || self.words.orders().next().is_some() || cues::OBLIGES.fit(self.words)
+    }
+
+    /// "no mocks in tests", "no console logs!": a noun that nobody wants to see.
+    fn forbids_a_thing(&self) -> bool {
+        let clause_end = self.words.openers().find(|place| *place > 1).unwrap_or(self.words.len());
+        self.words.begin_with_no()
+            && (2..=9).contains(&clause_end)
+            && self.words.get(1).is_some_and(|noun| !cues::NO_REPORTS.has(noun))
+            && !self.words.texts().take(clause_end).any(|word| cues::REPORTS.has(word))
+            && !self.words.texts().any(|word| cues::NOT_ENGLISH.has(word))
+    }
+
+    /// Returns true if a list item below a heading of rules can be one.
+    pub(super) fn can_be_listed_rule(&self) -> bool {
+        let is_piece = |c: &char| is_wide(*c) || cues::is_hangul(*c);
+        let long_enough = self.words.len() >= 3 || self.text.chars().filter(is_piece).count() >= 4;
+        !self.is_too_long() && long_enough && !self.is_question()
+    }
+}
+
+/// What the list below a line has, if the line says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// "Rules:", "## Conventions", "请遵守以下规则：".
+    Rules,
+    /// "Tasks:", "To do", "오늘 할 일".
+    Tasks,
+}
+
+/// What the list below a unit has; `before_items` if one follows.
+pub(super) fn announces(unit: &Unit<'_>, sentence: &Sentence<'_>, before_items: bool) -> Option<Listed> {
+    let Sentence { text, words, cues } = sentence;
+    let is_bare = before_items && unit.kind == UnitKind::Sentence && !text.ends_with(['.', '!', '?', '。']);
+    let is_lead = unit.kind == UnitKind::Heading || text.ends_with([':', '：']) || is_bare;
+    if !is_lead || text.len() >= 120 || words.len() > 12 || is_question(text, words) {
+        return None;
+    }
+    let has_pieces = cues::has_pieces(text, words);
+    let names = |nouns: &longhaul_text::WordSet, pieces: &[&str]| {
+        words.texts().any(|word| nouns.has(word))
+            || has_pieces && pieces.iter().any(|piece| text.contains(piece))
     };
-    // Nearly every sentence ends here: it has none of the words that rules have.
-    let sounds_like_one = names_a_rule()
-        || forbids_a_thing(words)
-        || cues::RULES.fit(words)
-        || cues::STANDING.fit(words) && is_order(words);
-    sounds_like_one && !cues::NOT_RULES.fit(words)
-}
-
-/// Returns true if somebody is told to do something.
-fn is_order(words: &Words) -> bool {
-    words.orders().next().is_some() || cues::OBLIGES.fit(words)
-}
-
-/// "no mocks in tests", "no console logs!": a noun that nobody wants to see.
-fn forbids_a_thing(words: &Words) -> bool {
-    words.begin_with_no()
-        && (2..=9).contains(&words.len())
-        && words.get(1).is_some_and(|noun| !cues::NO_REPORTS.has(noun))
-        && !words.texts().any(|word| cues::REPORTS.has(word))
+    if cues.has(Cue::RuleLead) || names(&cues::RULE_NOUNS, &cues::WIDE_RULE_NOUNS) {
+        Some(Listed::Rules)
+    } else if cues.has(Cue::TaskLead) || names(&cues::TASK_NOUNS, &cues::WIDE_TASK_NOUNS) {
+        Some(Listed::Tasks)
+    } else {
+        None
+    }
 }
 
 /// Returns true if a sentence asks a question, with or without its sign; `words` are those of `text`.
@@ -73,7 +214,7 @@ pub(crate) fn is_question(text: &str, words: &Words) -> bool {
 
 /// Returns true if a text asks a question, as [`is_question`] has it.
 pub(crate) fn asks_a_question(text: &str) -> bool {
-    ends_as_question(text) || opens_as_question(&Words::of(text))
+    is_question(text, &Words::of(text))
 }
 
 fn ends_as_question(text: &str) -> bool {
@@ -86,67 +227,8 @@ fn opens_as_question(words: &Words) -> bool {
     words.get(first).is_some_and(|word| cues::QUESTIONS.has(word)) || cues::ASKING.fit_at(words, first)
 }
 
-fn is_wide_rule(text: &str) -> bool {
-    if text.chars().filter(|c| is_wide(*c)).count() < 3 {
-        return false;
-    }
+/// Returns true if a sentence ends with a syllable of questions.
+fn asks_in_pieces(text: &str, words: &Words) -> bool {
     let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let requests = text.trim_end().ends_with(['?', '？'])
-        || cues::WIDE_QUESTION_ENDS.iter().any(|ending| end.ends_with(ending));
-    !requests
-        && !contains_any(text, &cues::WIDE_NOT_RULES)
-        && cues::WIDE_RULES.iter().any(|cue| fits_wide(text, cue))
-}
-
-fn fits_wide(text: &str, cue: &str) -> bool {
-    if let Some((head, tail)) = cue.split_once('~') {
-        return text.split_once(head).is_some_and(|(_, rest)| rest.contains(tail));
-    }
-    let Some(cue) = cue.strip_prefix('^') else { return text.contains(cue) };
-    text.match_indices(cue).any(|(at, _)| {
-        let before = text[..at].trim_end();
-        let before = before.strip_suffix(['请', '也', '并', '但', '都', '就']).unwrap_or(before);
-        before.is_empty()
-            || before.ends_with(['，', ',', '。', '；', ';', '：', ':', '、', '（', '(', '—', '！', '!'])
-    })
-}
-
-fn contains_any(text: &str, cues: &[&str]) -> bool {
-    cues.iter().any(|cue| text.contains(cue))
-}
-
-/// The effect of a sentence on earlier instructions that it shares a subject with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// It takes them back.
-    Lifts,
-    /// It puts itself in their place.
-    Changes,
-    /// Nothing.
-    None,
-}
-
-/// Tells whether a sentence lifts or changes earlier instructions. Only a rule can change a rule: otherwise the old
-/// one would go and nothing take its place.
-pub(super) fn effect_of(text: &str, words: &Words, is_rule: bool) -> Effect {
-    if text.len() > LONGEST_EFFECT || is_question(text, words) {
-        return Effect::None;
-    }
-    let has = |wide: &[&str]| words.has_wide() && contains_any(text, wide);
-    let lifts_widely =
-        || has(&cues::WIDE_RELIEFS) || has(&cues::WIDE_LIFTS) || words.has_wide() && ends_need(text);
-    if cues::LIFTS.fit(words) || lifts_widely() {
-        Effect::Lifts
-    } else if is_rule && (cues::CHANGES.fit(words) || has(&cues::WIDE_CHANGES)) {
-        Effect::Changes
-    } else {
-        Effect::None
-    }
-}
-
-/// Japanese もう … なくて with anything between.
-fn ends_need(text: &str) -> bool {
-    text.split_once("もう").is_some_and(|(_, rest)| {
-        rest.contains("なくて") || rest.contains("不要") || rest.contains("必要ない")
-    })
+    cues::has_pieces(text, words) && cues::WIDE_QUESTION_ENDS.iter().any(|ending| end.ends_with(ending))
 }

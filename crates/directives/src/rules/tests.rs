@@ -267,8 +267,13 @@ fn a_later_message_on_the_subject_retires() {
 
 #[test]
 fn in_doubt_both_stay_the_newer_last() {
-    let (old, new) = ("Always use npm to install packages.", "Always use pnpm to install packages.");
+    let (old, new) = ("Run the parser tests before each commit.", "Run the lexer tests before each commit.");
     check_after(&[old, new], &[old, new]);
+    let rules = rules_of(&[old, new]);
+    let doubts: Vec<_> =
+        rules.doubts().map(|(older, newer)| (older.text.as_str(), newer.text.as_str())).collect();
+    assert_eq!(doubts, [(old, new)]);
+    assert_eq!(rules_of(&["Never push to main.", "Use tabs."]).doubts().count(), 0);
     check_after(
         &["Never touch the login page.", "the login page no longer loads"],
         &["Never touch the login page."],
@@ -282,6 +287,84 @@ fn in_doubt_both_stay_the_newer_last() {
     let docs = "Prefer prose rather than tables when you document TypeScript and REST in the handbook for newcomers.";
     check_after(&[sdk, docs], &[sdk, docs]);
     check_after(&["Never push to main.", "may I push to main now?"], &["Never push to main."]);
+}
+
+#[test]
+fn a_contradicted_rule_goes() {
+    let pnpm = "Always use pnpm to install packages.";
+    check_after(&["Always use npm to install packages.", pnpm], &[pnpm]);
+    check_after(&["Indent with tabs.", "Actually, spaces, not tabs."], &["Actually, spaces, not tabs."]);
+    check_after(&["No tabs in this repo.", "You can use tabs again."], &[]);
+    let limit = "Make that limit 60 lines per function.";
+    check_after(&["Keep every function under 30 lines.", limit], &[limit]);
+    let english = "Передумали: логи теперь на английском.";
+    check_after(&["Логи пишем на русском.", english], &[english]);
+    let (first, second) = ("Never push to main.", "Never push to develop.");
+    check_after(&[first, second], &[first, second]);
+    check_after(&[first, "just this once push it straight to main"], &[first]);
+    check_after(&[first, "I said never push to main!"], &[first]);
+    check_after(&[first, "Tom says \"you can push to main again\"."], &[first]);
+    check_after(
+        &["커밋 메시지는 한국어로 써 주세요.", "민수 님은 \"이제 영어로 써도 됩니다\" 하시던데요."],
+        &["커밋 메시지는 한국어로 써 주세요."],
+    );
+}
+
+/// Sentences in nine languages, of which every second one was never looked at while phrases were added.
+#[test]
+fn rules_are_told_from_what_only_looks_like_them() {
+    let mut counts = [[0_usize; 2]; 2];
+    let mut wrong = Vec::new();
+    for line in include_str!("../../tests/data/sentences.txt").lines() {
+        let Some((sign, sentence)) = line.split_once(' ').filter(|(sign, _)| matches!(*sign, "+" | "-"))
+        else {
+            continue;
+        };
+        let (is_one, is_found) = (sign == "+", !active(&rules_of(&[sentence])).is_empty());
+        counts[usize::from(is_one)][usize::from(is_found)] += 1;
+        if is_one != is_found {
+            wrong.push(line);
+        }
+    }
+    let [[_, taken], [missed, found]] = counts;
+    assert!(found * 100 >= (found + missed) * 97, "{wrong:#?}");
+    assert!(found * 100 >= (found + taken) * 98, "{wrong:#?}");
+}
+
+#[test]
+fn a_rule_counts_at_any_length() {
+    let story = "I want the list to show the orders of the last month. My customers open it in the morning. "
+        .repeat(150);
+    let text = format!("{story}\n\nIf a migration fails, stop and tell me.\n\n{story}");
+    assert!(text.len() > 20_000);
+    check_after(&[&text], &["If a migration fails, stop and tell me."]);
+}
+
+#[test]
+fn lists_below_headings_of_tasks_are_no_rules() {
+    let text = "Tasks:\n1. Comments in English everywhere in lib.rs\n2. Keep the old routes\n\nHow I'd like you to work:\n1. one \
+                commit per task\n2. screenshots go to docs/shots";
+    check_after(&[text], &["one commit per task", "screenshots go to docs/shots"]);
+    check_after(&["오늘 할 일\n- 팝업 추가\n\n작업 규칙\n- any 타입 금지"], &["any 타입 금지"]);
+}
+
+#[test]
+fn pasted_logs_have_no_rules() {
+    check_after(
+        &[
+            "It said:\n\n    hint: You must fetch first.\n    hint: Never use --force.\n\nWe don't use --force here.",
+        ],
+        &["We don't use --force here."],
+    );
+    check_after(
+        &[
+            "Apareceu isto:\n\nERRO: nunca execute como root.\nERRO: deve ser definida.\nProcesso encerrado.\n\nOnde?",
+        ],
+        &[],
+    );
+    check_after(&["[warn] you must not use http2\n[error] never restart\n\nwhy?"], &[]);
+    let headings = "## Part\n\nAlways keep the door closed.\n\n".repeat(300);
+    check_after(&[&format!("# Handbook\n\n{headings}")], &[]);
 }
 
 #[test]

@@ -29,7 +29,8 @@ use crate::Format;
 use crate::out::Out;
 use crate::records::response_id;
 use crate::records::{
-    Branch, Effect, HostRecord, Record, RecordedFragment, RewriteKind, RuleChange, decode_record,
+    Branch, Effect, HostRecord, Record, RecordedFragment, RequestChange, RewriteKind, RuleChange,
+    decode_record,
 };
 
 pub(crate) const JSONL: Known = Known {
@@ -99,6 +100,7 @@ pub(crate) struct Gemini {
     owners: HashMap<CallId, MessageId>,
     pub(crate) branch: Branch,
     pub(crate) rules: Vec<RuleChange>,
+    pub(crate) requests: Vec<RequestChange>,
     pub(crate) fragments: Vec<RecordedFragment>,
     pub(crate) host: Option<HostRecord>,
     held: Held,
@@ -190,6 +192,7 @@ impl Gemini {
             }
             Some(Record::Fragment(fragment)) => return self.fragments.push(fragment),
             Some(Record::Rule(change)) => return self.rules.push(change),
+            Some(Record::Request(change)) => return self.requests.push(change),
             Some(Record::Host(host)) => return self.host = Some(host),
             Some(Record::State(state)) => return self.branch.keep_state(state),
             Some(Record::Compaction { id, at, compaction, view }) => {

@@ -42,6 +42,8 @@ pub enum EntryKind {
     Fragment(RecordedFragment),
     /// The user added a rule by hand, or removed one.
     Rule(RuleChange),
+    /// The user added a request by hand, or ended one.
+    Request(RequestChange),
     /// The state of the host program.
     Host(HostRecord),
 }
@@ -146,6 +148,26 @@ pub enum FragmentContent {
     Hash(String),
 }
 
+/// A change to the requests by the user's hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestChange {
+    /// This request was added.
+    Added {
+        /// The text.
+        text: String,
+    },
+    /// This request is done.
+    Done {
+        /// Names the request.
+        request: String,
+    },
+    /// This request is no longer wanted, or never was one.
+    Removed {
+        /// Names the request.
+        request: String,
+    },
+}
+
 /// A change to the rules by the user's hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleChange {
@@ -227,6 +249,7 @@ pub(crate) enum Record {
     Undo { rewrite: String },
     Fragment(RecordedFragment),
     Rule(RuleChange),
+    Request(RequestChange),
     Host(HostRecord),
     State(CompactionState),
 }
@@ -243,6 +266,14 @@ pub(crate) fn encode_entry(entry: &Entry, branch: &Branch) -> Value {
         }
         EntryKind::Rule(RuleChange::Removed { rule }) => {
             ("pin", object([("action", "removed".into()), ("pin", rule.as_str().into())]))
+        }
+        EntryKind::Request(change) => {
+            let (action, key, value) = match change {
+                RequestChange::Added { text } => ("added", "text", text),
+                RequestChange::Done { request } => ("done", "request", request),
+                RequestChange::Removed { request } => ("removed", "request", request),
+            };
+            ("request", object([("action", action.into()), (key, value.as_str().into())]))
         }
         EntryKind::Host(host) => ("host", fields_of(host)),
     };
@@ -313,6 +344,12 @@ pub(crate) fn decode_record(mut record: Object<'_>, branch: &Branch) -> Option<R
         "pin" => Some(Record::Rule(match record.str("action")? {
             "added" => RuleChange::Added { text: record.take_string("text")? },
             "removed" => RuleChange::Removed { rule: record.take_string("pin")? },
+            _ => return None,
+        })),
+        "request" => Some(Record::Request(match record.str("action")? {
+            "added" => RequestChange::Added { text: record.take_string("text")? },
+            "done" => RequestChange::Done { request: record.take_string("request")? },
+            "removed" => RequestChange::Removed { request: record.take_string("request")? },
             _ => return None,
         })),
         "host" => from_json(Json::Object(record)).map(Record::Host),

@@ -30,6 +30,9 @@ pub(super) fn retell(replay: &Replay, header: &Value) -> (String, Replay) {
         let rule: RuleChange = rule.clone();
         fresh.take_entry(&format!("pin-{nth}"), EntryKind::Rule(rule), &mut lines);
     }
+    for (nth, request) in replay.requests().iter().enumerate() {
+        fresh.take_entry(&format!("request-{nth}"), EntryKind::Request(request.clone()), &mut lines);
+    }
     if let Some(host) = replay.host() {
         fresh.take_entry("host", EntryKind::Host(host.clone()), &mut lines);
     }

@@ -158,6 +158,9 @@ impl<S: Services> Driver<S> {
             DriverCommand::Show(topic) => self.show(topic),
             DriverCommand::AddRule(text) => self.add_rule(&text),
             DriverCommand::RemoveRule(id) => self.remove_rule(&id),
+            DriverCommand::AddRequest(text) => self.add_request(&text),
+            DriverCommand::FinishRequest(id) => self.end_request(&id, RequestEnd::Done),
+            DriverCommand::RemoveRequest(id) => self.end_request(&id, RequestEnd::Removed),
             DriverCommand::ReloadMemory => self.reload_memory(),
             DriverCommand::ChangeMemory(request) => self.change_memory(request).await,
             DriverCommand::ShowSkill(name) => self.show_skill(&name),
@@ -304,6 +307,7 @@ impl<S: Services> Driver<S> {
         let page = match topic {
             Topic::Context => pages::context(&self.agent),
             Topic::Rules => pages::rules(&self.agent),
+            Topic::Requests => pages::requests(&self.agent),
             Topic::Statistics => pages::statistics(&self.agent, self.spent()),
             Topic::Memory => pages::memory(&self.agent),
             Topic::MemoryFiles => pages::memory_files(&self.agent),
@@ -346,6 +350,38 @@ impl<S: Services> Driver<S> {
         let (id, text, stamp) = (rule.id, rule.text.clone(), self.stamp());
         self.agent.conversation_mut().remove_rule(id, stamp).map_err(|error| failure(&error))?;
         self.notify(Notice::good(format!("Removed rule: {text}")));
+        Ok(())
+    }
+
+    fn add_request(&mut self, text: &str) -> Result<(), Notice> {
+        let stamp = self.stamp();
+        let added =
+            self.agent.conversation_mut().add_request(text, stamp).map_err(|error| failure(&error))?;
+        if let Some(id) = added {
+            self.notify(Notice::good(format!("Added request {id}: {text}")));
+        }
+        Ok(())
+    }
+
+    fn end_request(&mut self, given: &str, end: RequestEnd) -> Result<(), Notice> {
+        let requests = self.agent.conversation().tracker().requests();
+        let open = requests.open_requests().map(|request| (request.id(), request.text.clone()));
+        let meant: Vec<_> = open.filter(|(id, _)| id.to_string().starts_with(given)).collect();
+        let [(id, text)] = &meant[..] else {
+            let text = match meant.len() {
+                0 => format!("No open request has the ID {given}."),
+                _ => format!("{given} matches several requests."),
+            };
+            return Err(Notice::error(text).with_hint("Type /requests to list all requests."));
+        };
+        let stamp = self.stamp();
+        let conversation = self.agent.conversation_mut();
+        let (ended, verb) = match end {
+            RequestEnd::Done => (conversation.finish_request(*id, stamp), "Marked as done"),
+            RequestEnd::Removed => (conversation.remove_request(*id, stamp), "Removed request"),
+        };
+        ended.map_err(|error| failure(&error))?;
+        self.notify(Notice::good(format!("{verb}: {text}")));
         Ok(())
     }
 
@@ -632,4 +668,13 @@ fn failure(error: &EngineError) -> Notice {
         cause = reason.source();
     }
     Notice::error(text)
+}
+
+/// How the user ends a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RequestEnd {
+    /// It is done.
+    Done,
+    /// It is no longer wanted, or never was a request.
+    Removed,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use longhaul_agent::{Agent, AgentDeps, Instruction, SourceState};
 use longhaul_compaction::{Input, LedgerCounts, Outcome, Rung, Trigger, compact_offline, prepare};
 use longhaul_conversation::{TokenCount, grouped};
-use longhaul_directives::Retirement;
+use longhaul_directives::{RequestState, Retirement};
 use longhaul_display::Tone;
 
 use super::status_line;
@@ -216,6 +216,22 @@ pub(super) fn rules(agent: &Agent) -> Page {
         page.aside("Longhaul picks up rules that you state, such as \"never push to main\".");
     }
     page.aside("Type /rules add TEXT to add a rule, /rules remove ID to remove one.");
+    page
+}
+
+pub(super) fn requests(agent: &Agent) -> Page {
+    let requests = agent.conversation().tracker().requests();
+    let open = requests.open_requests().count();
+    let mut page = Page::new(plural(open, "open request", "open requests"));
+    for request in requests.all() {
+        let state = match &request.state {
+            RequestState::Open { .. } => "open".to_string(),
+            RequestState::Done(_) => "done".to_string(),
+            RequestState::Replaced { by } => format!("replaced by m{}", by.0),
+        };
+        page.fact(request.id().to_string(), format!("{} ({state})", one_line(&request.text)));
+    }
+    page.aside("Type /requests add TEXT to add one, /requests done ID, remove ID or wrong ID to end one.");
     page
 }
 

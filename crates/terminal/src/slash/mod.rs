@@ -91,8 +91,19 @@ pub(crate) const ALL: &[SlashCommand] = &[
             sub("list", "", "List all rules, including withdrawn ones"),
             sub("add", "TEXT", "Add a rule"),
             sub("remove", "ID", "Remove a rule"),
+            sub("wrong", "ID", "Remove what is no rule"),
         ],
-        ..slash("rules", "[add TEXT | remove ID]", "List, add or remove rules")
+        ..slash("rules", "[add TEXT | remove ID | wrong ID]", "List, add or remove rules")
+    },
+    SlashCommand {
+        subs: &[
+            sub("list", "", "List all requests with their state"),
+            sub("add", "TEXT", "Add a request"),
+            sub("done", "ID", "Mark a request as done"),
+            sub("remove", "ID", "Remove a request"),
+            sub("wrong", "ID", "Remove what is no request"),
+        ],
+        ..slash("requests", "[add TEXT | done ID | remove ID | wrong ID]", "List, add or end requests")
     },
     SlashCommand {
         subs: MEMORY,

@@ -62,7 +62,15 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         ("context", ..) => DriverCommand::Show(Topic::Context),
         ("rules", "" | "list", "") => DriverCommand::Show(Topic::Rules),
         ("rules", "add", text) if !text.is_empty() => DriverCommand::AddRule(text.to_string()),
-        ("rules", "remove", id) if !id.is_empty() => DriverCommand::RemoveRule(id.to_string()),
+        ("rules", "remove" | "done" | "wrong", id) if !id.is_empty() => {
+            DriverCommand::RemoveRule(id.to_string())
+        }
+        ("requests", "" | "list", "") => DriverCommand::Show(Topic::Requests),
+        ("requests", "add", text) if !text.is_empty() => DriverCommand::AddRequest(text.to_string()),
+        ("requests", "done", id) if !id.is_empty() => DriverCommand::FinishRequest(id.to_string()),
+        ("requests", "remove" | "wrong", id) if !id.is_empty() => {
+            DriverCommand::RemoveRequest(id.to_string())
+        }
         ("memory", "" | "show", "") => DriverCommand::Show(Topic::Memory),
         ("memory", "list", "") => DriverCommand::Show(Topic::MemoryFiles),
         ("memory", "reload" | "refresh", "") => DriverCommand::ReloadMemory,
@@ -87,7 +95,7 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
                 None => return usage(),
             }
         }
-        ("rules" | "memory" | "skills", ..) => return usage(),
+        ("rules" | "requests" | "memory" | "skills", ..) => return usage(),
         ("resume", "", _) => DriverCommand::ListSessions,
         ("resume", ..) => DriverCommand::Resume(rest.to_string()),
         ("rewind", ..) => DriverCommand::ListTurns,
@@ -186,6 +194,11 @@ mod tests {
         check("/compress preview", DriverCommand::PreviewCompaction);
         check("/compress undo the parser", DriverCommand::Compact { focus: Some("undo the parser".into()) });
         check("/rules add Never push.", DriverCommand::AddRule("Never push.".into()));
+        check("/rules wrong 1a", DriverCommand::RemoveRule("1a".into()));
+        check("/requests", DriverCommand::Show(Topic::Requests));
+        check("/requests add Write docs", DriverCommand::AddRequest("Write docs".into()));
+        check("/requests done 1a", DriverCommand::FinishRequest("1a".into()));
+        check("/requests wrong 1a", DriverCommand::RemoveRequest("1a".into()));
         check("/memory", DriverCommand::Show(Topic::Memory));
         check("/memory refresh", DriverCommand::ReloadMemory);
         let change = |request: fn(String) -> MemoryRequest, text: &str| {

@@ -8,6 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::Compression;
+use crate::commands::directives::doubt_text;
 use crate::reports::losses;
 use crate::reports::redaction::redaction_json;
 use crate::reports::repairs::repair_json;
@@ -24,7 +25,9 @@ impl Serialize for Object<'_> {
         let warnings = outcome.warnings.iter().map(|reason| json!({"line": null, "reason": reason}));
         let read = session.warnings.iter();
         let read = read.map(|warning| json!({"line": warning.line, "reason": warning.reason}));
-        let warnings: Vec<Value> = warnings.chain(read).collect();
+        let doubts = tracker.rules().doubts().map(|(older, newer)| doubt_text(&older.text, &newer.text));
+        let doubts = doubts.map(|reason| json!({"line": null, "reason": reason}));
+        let warnings: Vec<Value> = warnings.chain(doubts).chain(read).collect();
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("schema", &2)?;
         object.serialize_entry("status", &outcome.status)?;

@@ -3,6 +3,7 @@
 use longhaul_compaction::{Outcome, Status};
 
 use super::Compression;
+use crate::commands::directives::doubt_text;
 use crate::destination::Destination;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
 use crate::reports::redaction::redaction_text;
@@ -180,9 +181,10 @@ fn repairs(page: &mut Page, compression: &Compression) {
 }
 
 fn warnings(page: &mut Page, compression: &Compression) {
-    let Compression { session, outcome, written, destination, .. } = compression;
+    let Compression { session, outcome, written, destination, tracker, .. } = compression;
     let reading = session.warnings.iter().map(ToString::to_string);
-    let all: Vec<String> = outcome.warnings.iter().cloned().chain(reading).collect();
+    let doubts = tracker.rules().doubts().map(|(older, newer)| doubt_text(&older.text, &newer.text));
+    let all: Vec<String> = outcome.warnings.iter().cloned().chain(doubts).chain(reading).collect();
     if !all.is_empty() {
         page.heading(&plural(all.len(), "warning", "warnings"));
         for warning in all.iter().take(LISTED) {

@@ -91,7 +91,8 @@ fn request(request: &UserRequest) -> Value {
         }
         (_, None) => Value::Null,
     };
-    json!({"text": request.text, "state": state, "messages": marks(&request.messages), "evidence": evidence})
+    let id = request.id();
+    json!({"id": id, "text": request.text, "state": state, "messages": marks(&request.messages), "evidence": evidence})
 }
 
 fn file(path: &str, entry: &FileEntry) -> Value {

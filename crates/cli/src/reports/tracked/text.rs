@@ -176,7 +176,7 @@ fn outcome(outcome: WorkOutcome) -> &'static str {
 }
 
 /// The first message, and how many more there are.
-fn mark(messages: &[Ordinal]) -> String {
+pub(crate) fn mark(messages: &[Ordinal]) -> String {
     match messages {
         [] => "by hand".into(),
         [only] => only.to_string(),
