@@ -305,7 +305,7 @@ mod tests {
         let text = "## Root cause\nThe cache is never cleared.\n\nChanges made:\n- `a.rs`: clears it\n- `b.rs`: tests it\n\n```rust\nfn x() {}\n```\n";
         let (mut found, mut code) = (Vec::new(), Vec::new());
         each_statement(&split_units(text), &mut |text, _| found.push(text.to_string()), &mut |text| {
-            code.push(text.to_string())
+            code.push(text.to_string());
         });
         assert_eq!(
             found,

@@ -151,8 +151,7 @@ fn main_line(script: &str) -> &str {
         return without_cd(script);
     }
     let lines = || script.lines().map(str::trim).filter(|line| line.len() > 2);
-    let main =
-        lines().filter(|line| !prepares(line) && line.starts_with(|c: char| c.is_alphanumeric())).next_back();
+    let main = lines().rfind(|line| !prepares(line) && line.starts_with(|c: char| c.is_alphanumeric()));
     without_cd(main.or_else(|| lines().next()).unwrap_or(script))
 }
 

@@ -92,19 +92,19 @@ impl Subject {
     /// half of the words that the shorter one has.
     pub fn is_same(&self, other: &Self) -> bool {
         let shared = self.shared(other);
-        shared >= 2 && shared * 2 >= self.len().min(other.len())
+        shared >= 2 && shared * 2 >= self.size().min(other.size())
     }
 
     /// Returns true if at least half of what this text is about stands in the other one.
     pub fn stands_in(&self, other: &Self) -> bool {
         let shared = self.shared(other);
-        shared >= 1 && shared * 2 >= self.len()
+        shared >= 1 && shared * 2 >= self.size()
     }
 
     /// Returns true if two texts say nearly the same.
     pub fn restates(&self, other: &Self) -> bool {
         let shared = self.shared(other);
-        shared >= 3 && shared * 10 >= self.len().max(other.len()) * 7
+        shared >= 3 && shared * 10 >= self.size().max(other.size()) * 7
     }
 
     /// The keys under which a text on this subject is found. Two texts of which [`Self::is_same`] holds share two of these:
@@ -132,7 +132,7 @@ impl Subject {
     }
 
     /// The number of its content words; two pairs of Han count as one.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.words.len() + self.pairs.len().div_ceil(2)
     }
 

@@ -41,13 +41,13 @@ pub fn folder(named: &Path, places: &Places) -> anyhow::Result<FactScope> {
 /// Saves a fact where it belongs.
 pub fn save(
     fact: &Fact,
-    scope: FactScope,
+    scope: &FactScope,
     places: &Places,
     settings: &MemorySettings,
 ) -> Result<SavedFact, MemoryError> {
     let is_shared = matches!(scope, FactScope::Folder(_));
     let path = save_target(scope.clone(), places, settings)?;
-    let known = KnownMemory::load(&scope, &path, places, settings);
+    let known = KnownMemory::load(scope, &path, places, settings);
     if !is_shared {
         return save_fact(&path, fact, known, now(), LockTimeout::default());
     }

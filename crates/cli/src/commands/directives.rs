@@ -159,7 +159,7 @@ fn requests_text(requests: &UserRequests, screen: &Screen) -> String {
 fn lines(all: impl Iterator<Item = (RuleId, String, String)>, screen: &Screen, none: &str) -> String {
     let lines: String = all
         .map(|(id, state, text)| {
-            let text = visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).to_string();
+            let text = visible(&text.split_whitespace().collect::<Vec<_>>().join(" "));
             format!("{}  {state:<16}  {text}\n", screen.strong(&id.to_string()))
         })
         .collect();

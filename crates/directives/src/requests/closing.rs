@@ -183,7 +183,7 @@ fn end_of<'u, 't: 'u>(
         return ClosingEnd::GoesOn(last.text.to_string());
     }
     let left_undone = |unit: &&Unit<'_>| says(unit.text, &words_of(unit), &LEFT_UNDONE, &WIDE_LEFT_UNDONE);
-    if let Some(unit) = prose.clone().take(ENDS).chain(prose.clone().rev().take(ENDS)).find(left_undone) {
+    if let Some(unit) = prose.clone().take(ENDS).chain(prose.rev().take(ENDS)).find(left_undone) {
         return ClosingEnd::Doubt(EvidenceKind::Unfinished, unit.text.to_string());
     }
     // "Shall I go on? I can also wait."

@@ -481,7 +481,7 @@ fn is_alike(text: &str, other: &str, subject: &Subject) -> bool {
     let first = |text: &str| text.split_whitespace().take(2).map(str::to_lowercase).collect::<Vec<_>>();
     first(text) == first(other) && count_words(text) == count_words(other) && {
         let other = Subject::of(other);
-        subject.shared(&other) * 2 >= subject.len().min(other.len())
+        subject.shared(&other) * 2 >= subject.size().min(other.size())
     }
 }
 

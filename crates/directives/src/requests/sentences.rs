@@ -47,7 +47,7 @@ fn join<'u, 't: 'u>(units: impl Iterator<Item = &'u Unit<'t>>) -> String {
             None => {}
             Some(UnitKind::Heading) if !ends_sentence(&joined) => joined.push_str(" — "),
             Some(kind) if is_item(kind) && is_item(unit.kind) && !ends_sentence(&joined) => {
-                joined.push_str("; ")
+                joined.push_str("; ");
             }
             Some(_) => joined.push(' '),
         }

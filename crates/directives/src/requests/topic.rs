@@ -82,9 +82,9 @@ impl RequestSubject {
         let opens = |place: usize| place < words.len() && FOLLOW_UPS.fit_at(&words, place);
         let follows_up = (0..3).any(opens)
             || REFERS_BACK.fit(&words)
-            || !text.is_ascii() && WIDE_FOLLOW_UPS.iter().any(|cue| is_wide_cue(&cue));
+            || !text.is_ascii() && WIDE_FOLLOW_UPS.iter().any(is_wide_cue);
         let subject = Subject::of(&telling_words(text));
-        Self { keys: subject.keys().collect(), size: subject.len(), follows_up }
+        Self { keys: subject.keys().collect(), size: subject.size(), follows_up }
     }
 
     /// Returns true if it says enough to be a goal.

@@ -89,7 +89,7 @@ fn add(text: &str, places: &Places, settings: &MemorySettings) -> anyhow::Result
         }
         return Ok(MemoryReply::Choose { question: format!("Where does it apply? {fact}"), options });
     }
-    let saved = save(&fact, scope, places, settings)?;
+    let saved = save(&fact, &scope, places, settings)?;
     Ok(MemoryReply::Done(format!("{saved} ({})", saved.path.display())))
 }
 

@@ -58,7 +58,7 @@ pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> an
             eprintln!("{} {}", Screen::of_stderr(color).warning("warning:"), visible(&note));
         }
     }
-    let saved = save(&fact, placed.scope.clone(), &context.places, &context.settings).map_err(told)?;
+    let saved = save(&fact, &placed.scope, &context.places, &context.settings).map_err(told)?;
     if options.json {
         return print_json(&json(&saved, &placed));
     }
