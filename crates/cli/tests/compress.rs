@@ -44,7 +44,7 @@ fn the_json_has_its_keys() {
     );
     assert_eq!(keys(&json["coverage"]), ["share", "kept", "of", "missing"]);
     assert_eq!(keys(&json["rules"][0]), ["id", "text", "messages", "retired_by"]);
-    assert_eq!(keys(&json["requests"][0]), ["text", "state", "messages", "evidence"]);
+    assert_eq!(keys(&json["requests"][0]), ["id", "text", "state", "messages", "evidence"]);
     assert_eq!(keys(&json["ledger"])[..5], ["files", "commands", "tests", "errors", "jobs"]);
     assert_eq!(keys(&json["coverage"]["missing"][0]), ["text", "kind", "message"]);
 }

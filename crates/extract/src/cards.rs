@@ -82,9 +82,11 @@ pub fn choose_names(choice: &mut Choice<'_>) -> NameLists {
             continue;
         }
         let kind = match anchor.kind {
+            AnchorKind::Path if anchor.text.starts_with('/') && !names_a_file(&anchor.text) => continue,
             AnchorKind::Path if anchor.text.trim_start_matches('/').contains('/') => {
                 OfferKind::Path(by_path.get(&*anchor.text).copied())
             }
+            AnchorKind::Command if is_looking(&anchor.text) => continue,
             AnchorKind::Command => OfferKind::Command,
             AnchorKind::Identifier | AnchorKind::Error => match homes.get(&number) {
                 Some((file, _)) => OfferKind::Name(*file),
@@ -190,6 +192,18 @@ enum OfferKind {
     Command,
     /// A name without a file.
     Loose,
+}
+
+/// Returns true if the last piece of a path has an ending. Others from the root are mostly routes of a server.
+fn names_a_file(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.trim_start_matches('.').contains('.'))
+}
+
+/// Returns true if a command only looks at something: that anybody looked tells nothing.
+fn is_looking(command: &str) -> bool {
+    const LOOKING: [&str; 12] =
+        ["head", "tail", "grep", "rg", "cat", "ls", "sed", "echo", "wc", "find", "sort", "cd"];
+    command.split(' ').next().is_some_and(|program| LOOKING.contains(&program))
 }
 
 /// Returns true if a quoted text is written as a name and is no plain word.

@@ -134,6 +134,7 @@ fn joined(text: &str) -> String {
 /// Returns true if a statement can be quoted: it is whole, says something, and is no code.
 pub(crate) fn says_something(text: &str) -> bool {
     (SHORTEST..=LONGEST).contains(&text.len())
+        && !text.starts_with([',', ';', '.', ')', ':'])
         && count_words(text, 4) >= 4
         && is_balanced(text)
         && !is_boilerplate(text)

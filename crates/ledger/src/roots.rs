@@ -50,6 +50,12 @@ impl Ledger {
         same.or_else(|| shared_root(&absolute).filter(|_| relative.is_empty()))
     }
 
+    /// Paths as a snapshot shows them: from the project's folder where they lie in it.
+    pub fn show_paths<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Vec<String> {
+        let root = self.shown_root();
+        paths.map(|path| root.show(path)).collect()
+    }
+
     /// The files as they were before a message, with the paths that a snapshot shows.
     pub(crate) fn files_before(
         &self,

@@ -92,8 +92,6 @@ const COMMON: OriginRules = OriginRules {
     typed: &["command-args", "user-memory-input"],
     starts: &[
         ("<task-notification>", Origin::Hook),
-        ("<permissions instructions>", Origin::Hook),
-        ("<model_switch>", Origin::Hook),
         ("This session is being continued from a previous conversation", Origin::Summary),
         ("Another language model started to solve this problem and produced a summary", Origin::Summary),
         ("[Request interrupted by user", Origin::Hook),

@@ -499,10 +499,14 @@ fn a_session_goes_on_after_any_sudden_end() {
         if sandbox.sessions().is_empty() {
             continue;
         }
-        let output = sandbox.say(&["--resume", "-p", "Go on.", "--yolo", "--max-turns", "30"]);
+        let output =
+            sandbox.say(&["--resume", "-p", "Go on with the report.", "--yolo", "--max-turns", "30"]);
         assert!(output.status.success(), "kill {kill} behind {lines} lines: {}", text(&output.stderr));
         let last = sandbox.server.requests().last().expect("a request").body.to_string();
-        assert!(last.contains("Never push to main.") && last.contains("Go on."), "kill {kill}");
+        assert!(
+            last.contains("Never push to main.") && last.contains("Go on with the report."),
+            "kill {kill}"
+        );
     }
 }
 

@@ -44,11 +44,14 @@ impl<'s> Sentence<'s> {
         if self.is_rule_by_itself(setting) {
             return true;
         }
-        let is_told = !self.cues.has(Cue::NotRule) && !self.cues.has(Cue::Moment);
-        let Some((lead, rest)) = self.text.split_once([':', '：']).filter(|_| is_told && !self.is_question())
-        else {
+        let Some((lead, rest)) = self.text.split_once([':', '：']).filter(|_| !self.is_question()) else {
             return false;
         };
+        // "Rules for this repository: …" holds for longer than the moment.
+        let is_told = !self.cues.has(Cue::NotRule) && !self.cues.has(Cue::Moment);
+        if !is_told && !Words::of(lead).texts().any(|word| cues::RULE_NOUNS.has(word)) {
+            return false;
+        }
         // A colon inside a word, a time or an address introduces nothing.
         let introduces = lead.chars().count() <= LONGEST_LEAD && (rest.starts_with(' ') || !rest.is_ascii());
         let words = Words::of(rest);

