@@ -7,6 +7,7 @@
 mod args;
 mod commands;
 mod destination;
+mod doubts;
 mod editor;
 mod failure;
 mod input;

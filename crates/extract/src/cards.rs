@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use longhaul_conversation::Ordinal;
 
 use super::anchors::AnchorKind;
+use super::card_line::{BEHIND_PATH, BETWEEN};
 use super::select::Choice;
 use super::weigh::weigh_anchors;
 
@@ -22,24 +23,11 @@ pub struct FileCard {
     pub names: Vec<String>,
 }
 
-/// Parts the path from the names.
-const BEHIND_PATH: &str = ": ";
-/// Parts the names.
-const BETWEEN: &str = ", ";
-
 impl FileCard {
     /// The card on one line.
     pub fn line(&self) -> String {
         format!("{}{BEHIND_PATH}{}", self.path, self.names.join(BETWEEN))
     }
-}
-
-/// The path and the names of a card that was written on one line.
-pub(crate) fn parse_card(line: &str) -> Option<(&str, &str)> {
-    let (path, names) = line.split_once(BEHIND_PATH)?;
-    let is_word = |word: &str| !word.is_empty() && !word.contains(char::is_whitespace);
-    let is_card = is_word(path) && path.contains(['.', '/']) && names.split(BETWEEN).all(is_word);
-    is_card.then_some((path, names))
 }
 
 /// No card has more names than this.
@@ -265,6 +253,7 @@ fn files_before(choice: &Choice<'_>) -> HashMap<u32, FileNames> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::card_line::parse_card;
 
     #[test]
     fn cards_are_read_as_they_were_written() {

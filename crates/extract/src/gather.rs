@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
-use super::cards::parse_card;
+use super::card_line::parse_card;
 use super::chart::Chart;
 use super::lines::output_lines;
 use super::outputs::{OutputLine, each_output_line};

@@ -16,6 +16,7 @@
 
 mod anchors;
 mod candidates;
+mod card_line;
 mod cards;
 mod chart;
 mod coverage;

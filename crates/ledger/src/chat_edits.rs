@@ -2,7 +2,6 @@
 //! applied.
 
 use longhaul_conversation::Ordinal;
-use serde::{Deserialize, Serialize};
 
 use super::calls::blocks_change;
 use super::effect::{FileEffect, FileOperation, count};
@@ -12,21 +11,12 @@ use super::paths::file_name;
 use super::symbols::symbols_in;
 use crate::excerpts::cut;
 use crate::ledger::Ledger;
-
-/// The edits that the newest message of the model proposes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct ProposedEdits {
-    at: Option<Ordinal>,
-    /// By file, as it is named before a block.
-    edits: Vec<(String, FileChange)>,
-}
+use crate::proposed::ProposedEdits;
 
 /// The sign that begins a block, from which on a model proposes edits.
 const SEARCH: &str = "<<<<<<< SEARCH";
 const REPLACE: &str = ">>>>>>> REPLACE";
 const FENCE: &str = "```";
-/// The line that an agent's output begins with where a transcript has no other way to say so.
-pub(super) const TOOL_OUTPUT: &str = "[tool output]";
 
 impl Ledger {
     /// Notes the edits that a model proposes in its text.

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::get;
 use crate::calls::{CallContext, ParsedCall, parse_call};
-use crate::chat_edits::{ProposedEdits, TOOL_OUTPUT};
 use crate::commands::PendingCommand;
 use crate::effect::FileEffect;
 use crate::entries::{
     CommandEntry, CommitEntry, ErrorEntry, FileEntry, JobEntry, JobKind, RunEntry, TaskList,
 };
 use crate::excerpts::{cut, tail};
+use crate::proposed::{ProposedEdits, TOOL_OUTPUT};
 use crate::tools::ToolAction;
 use crate::{outcome, paths, plan_state};
 

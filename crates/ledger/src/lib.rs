@@ -52,6 +52,7 @@ mod outcome;
 mod patch;
 mod paths;
 mod plan_state;
+mod proposed;
 mod render;
 mod restore;
 mod results;

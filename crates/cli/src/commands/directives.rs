@@ -15,6 +15,7 @@ use longhaul_engine::{Conversation, RecordId};
 use longhaul_sessions::{Log, LogError};
 use serde_json::json;
 
+use crate::doubts::doubt_text;
 use crate::input;
 use crate::output::{Screen, print, print_json, visible};
 use crate::reports::tracked::{json as tracked_json, text as tracked};
@@ -137,11 +138,6 @@ fn rules_text(rules: &UserRules, screen: &Screen) -> String {
         text.push_str(&format!("{}\n", visible(&doubt)));
     }
     text
-}
-
-/// The words about two rules that may exclude each other.
-pub(crate) fn doubt_text(older: &str, newer: &str) -> String {
-    format!("these two rules may contradict each other, both are kept: {older:?} and, newer, {newer:?}")
 }
 
 fn requests_text(requests: &UserRequests, screen: &Screen) -> String {

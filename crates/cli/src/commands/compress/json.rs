@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::Compression;
-use crate::commands::directives::doubt_text;
+use crate::doubts::doubt_text;
 use crate::reports::losses;
 use crate::reports::redaction::redaction_json;
 use crate::reports::repairs::repair_json;

@@ -3,8 +3,8 @@
 use longhaul_compaction::{Outcome, Status};
 
 use super::Compression;
-use crate::commands::directives::doubt_text;
 use crate::destination::Destination;
+use crate::doubts::doubt_text;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
 use crate::reports::redaction::redaction_text;
 use crate::reports::tracked::text as tracked;
