@@ -150,6 +150,18 @@ impl Taken {
             cards.push(FileCard { path: path(number), at, names });
         }
         cards.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
+        // A file that has a card, or a longer path in the list, is named there.
+        let is_end_of = |path: &str, other: &str| {
+            other.len() > path.len() && other.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
+        };
+        let all = others.clone();
+        others.retain(|path| {
+            let is_told = |other: &str| is_end_of(path, other);
+            !all.iter().any(|other| is_told(other))
+                && !cards
+                    .iter()
+                    .any(|card| card.path == *path || is_told(&card.path) || is_end_of(&card.path, path))
+        });
         others.sort_unstable();
         let mut commands = self.commands;
         commands.sort_unstable();

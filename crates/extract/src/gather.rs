@@ -290,28 +290,29 @@ impl Gathered {
             }
             CallContent::Other => PartOf::Talk,
         };
-        let mut short = call.name.clone();
-        let mut long: Vec<(&str, &str)> = Vec::new();
-        each_argument("", &call.args, &mut |key, text| {
+        // Names of tools and arguments tell nothing about the work.
+        let mut short = String::new();
+        let mut long: Vec<&str> = Vec::new();
+        each_argument("", &call.args, &mut |_, text| {
             if text.len() <= SHORT_ARGUMENT && !text.contains('\n') {
                 if short.len() + text.len() <= 300 {
-                    for word in [key, text].into_iter().filter(|word| !word.is_empty()) {
-                        short.push(' ');
-                        short.push_str(word);
-                    }
+                    short.push_str(if short.is_empty() { "" } else { " " });
+                    short.push_str(text);
                 }
             } else {
-                long.push((key, text));
+                long.push(text);
             }
         });
         self.add(Source::Call, Form::Code, PartOf::Talk, &short);
         let place = self.lines.len() - 1;
         if is_shell(&call.name) {
-            each_argument("", &call.args, &mut |_, text| {
-                each_command(text, &mut |command| self.commands.push((place, command)));
+            each_argument("", &call.args, &mut |key, text| {
+                if key != "description" {
+                    each_command(text, &mut |command| self.commands.push((place, command)));
+                }
             });
         }
-        for (_, text) in long {
+        for text in long {
             each_output_line(text, &mut |line| self.add_output_line(&line, Source::Call, part_of));
         }
     }
@@ -387,7 +388,7 @@ mod tests {
         check(&[Part::model_text(FOUND)], &[(Form::Conclusion, FOUND)]);
         check(
             &[Part::model_text(FOUND), call("read", json!({"path": "a.rs"}))],
-            &[(Form::Remark, FOUND), (Form::Code, "read path a.rs")],
+            &[(Form::Remark, FOUND), (Form::Code, "a.rs")],
         );
         check(&[Part::model_text("All done!")], &[(Form::Code, "All done!")]);
     }
