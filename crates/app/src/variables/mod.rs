@@ -2,7 +2,7 @@
 //! project's.
 //!
 //! A variable of the process is never overridden; the project's file comes before the user's. What a project may set is
-//! limited to what [`ProjectRole`] lists, and none of it reaches commands or hooks.
+//! limited to what `ProjectRole` lists, and none of it reaches commands or hooks.
 
 mod dotenv;
 mod env_file;
