@@ -13,8 +13,8 @@ mod results;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{
-    Body, CallId, Change, Extra, MediaData, Message, MessageId, Output, Part, Role, Thought, TokenCount,
-    ToolCall, ToolResult, Usage, Vendor,
+    Body, CallId, Change, Extra, Fingerprint, MediaData, Message, MessageId, Output, Part, Role, Thought,
+    TokenCount, ToolCall, ToolResult, Usage, Vendor, fingerprint_content,
 };
 use longhaul_wire::{CallIds, Json, List, Object, close_references, each_item, text_parts};
 use serde_json::{Map, Value};
@@ -104,6 +104,8 @@ pub(crate) struct Gemini {
     pub(crate) fragments: Vec<RecordedFragment>,
     pub(crate) host: Option<HostRecord>,
     held: Held,
+    /// Messages with an exact record, as Gemini CLI reads and repeats them.
+    plain_forms: HashMap<MessageId, Fingerprint>,
     /// True while a checkpoint replaced the transcript and nobody was told: the next one often restores it.
     is_unannounced: bool,
 }
@@ -183,6 +185,7 @@ impl Gemini {
                 for result in message.results() {
                     self.answered_elsewhere(&result.call, &message.id);
                 }
+                self.note_plain_form(&message);
                 return self.put(message, out);
             }
             Some(Record::Setup(setup)) => {
@@ -210,6 +213,14 @@ impl Gemini {
         }
         self.is_unannounced = false;
         self.show_anew(out);
+    }
+
+    /// Notes the form that a message had before its exact record, if that one differs: Gemini CLI repeats only that form.
+    fn note_plain_form(&mut self, exact: &Message) {
+        let plain = self.branch.get(&exact.id).map(fingerprint_content);
+        if let Some(plain) = plain.filter(|plain| *plain != fingerprint_content(exact)) {
+            self.plain_forms.insert(exact.id.clone(), plain);
+        }
     }
 
     /// Adds a message, or replaces the one with its id.
@@ -674,6 +685,26 @@ mod tests {
         let replay = Replay::read(format!("{HEADER}\n{}\n", lines.join("\n")).as_bytes()).expect("a log");
         assert_eq!(replay.said().len(), 5, "nothing is there twice");
         assert_eq!(replay.history(), replay.messages().iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_checkpoint_repeats_messages_with_an_exact_record() {
+        let call =
+            r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"ls","args":{}}]}"#;
+        let response = r#"{"id":"3","type":"user","content":[{"functionResponse":{"id":"c","name":"ls","response":{"output":"a b"}}}]}"#;
+        let exact = r#"{"$longhaul":{"v":1,"kind":"exact","message":{"id":"3","role":"user","parts":[{"read":0,"result":{"call":"c","output":"text"}}]}}}"#;
+        let checkpoint = format!(r#"{{"$set":{{"messages":[{ASK},{call},{response}]}}}}"#);
+        let next = r#"{"id":"5","type":"user","content":"and now b"}"#;
+        let lines = [HEADER, ASK, call, response, exact, &checkpoint, next];
+        let replay = Replay::read(format!("{}\n", lines.join("\n")).as_bytes()).expect("a log");
+        assert_eq!(replay.said().len(), 4, "nothing is there twice");
+        let numbers: Vec<u32> =
+            replay.said().iter().filter_map(|said| said.ordinal).map(|number| number.0).collect();
+        assert_eq!(numbers, [1, 2, 3, 4]);
+        let changed = checkpoint.replace("a b", "b c");
+        let lines = [HEADER, ASK, call, response, exact, &changed, next];
+        let replay = Replay::read(format!("{}\n", lines.join("\n")).as_bytes()).expect("a log");
+        assert_eq!(replay.said().len(), 5, "another result is another form");
     }
 
     #[test]

@@ -51,6 +51,7 @@ impl Gemini {
             let id = message.id.clone();
             match self.branch.get(&id).filter(|_| !self.held.forgotten.contains(&id)) {
                 Some(known) if has_same_content(known, &message) => {}
+                Some(_) if self.plain_forms.get(&id) == Some(&fingerprint_content(&message)) => {}
                 Some(known) => {
                     let former = known.clone();
                     self.branch.keep_former(former);
