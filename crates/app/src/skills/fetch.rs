@@ -138,7 +138,7 @@ fn clone(url: &GitUrl, into: &Path, words: &Path, variables: &[Variable]) -> Res
     for look in 1_u32.. {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(_)) => return Err(failed(last_words(words))),
+            Ok(Some(_)) => return Err(failed(reason_of(words))),
             Ok(None) => {}
             Err(error) => return Err(failed(error.to_string())),
         }
@@ -163,15 +163,25 @@ fn allowed(protocol: GitProtocol) -> &'static [&'static str] {
     }
 }
 
-/// What git said at the end, on one line.
-fn last_words(words: &Path) -> String {
+/// The reason that git gave, on one line.
+fn reason_of(words: &Path) -> String {
     let mut bytes = Vec::new();
     // Without any, it is told that there are none.
     let _ = File::open(words).and_then(|words| words.take(MOST_TOLD).read_to_end(&mut bytes));
-    let text = String::from_utf8_lossy(&bytes);
+    reason_in(&String::from_utf8_lossy(&bytes))
+}
+
+/// The reason in what git printed: its fatal error, after the line before it, where a transport such as ssh says why.
+fn reason_in(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let fatal = lines.iter().find_map(|line| line.strip_prefix("fatal: "));
-    fatal.or(lines.last().copied()).unwrap_or("git failed without a word").to_string()
+    let Some(index) = lines.iter().position(|line| line.starts_with("fatal: ")) else {
+        return lines.last().copied().unwrap_or("git failed without a word").to_string();
+    };
+    let fatal = lines[index].trim_start_matches("fatal: ").trim_end_matches('.');
+    match lines[..index].last().filter(|line| !line.starts_with("Cloning into")) {
+        Some(cause) => format!("{fatal} ({})", cause.trim_end_matches('.')),
+        None => fatal.to_string(),
+    }
 }
 
 fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> SkillError {
@@ -196,4 +206,26 @@ fn size_of(folder: &Path) -> u64 {
         }
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_clone_says_why() {
+        let cases = [
+            ("fatal: repository 'x' not found\n", "repository 'x' not found"),
+            (
+                "Host key verification failed.\nfatal: Could not read from remote repository.\n\nPlease make sure\n",
+                "Could not read from remote repository (Host key verification failed)",
+            ),
+            ("Cloning into 'a'...\nfatal: no\n", "no"),
+            ("warning: odd\nkilled\n", "killed"),
+            ("", "git failed without a word"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(reason_in(text), expected, "{text:?}");
+        }
+    }
 }
