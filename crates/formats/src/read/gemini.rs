@@ -701,10 +701,36 @@ mod tests {
         let numbers: Vec<u32> =
             replay.said().iter().filter_map(|said| said.ordinal).map(|number| number.0).collect();
         assert_eq!(numbers, [1, 2, 3, 4]);
+        // As Gemini CLI has it once it resumed: the result stands in the call's message as well.
+        let answered = call.replace(
+            r#""args":{}"#,
+            r#""args":{},"result":[{"functionResponse":{"id":"c","name":"ls","response":{"output":"a b"}}}]"#,
+        );
+        let resumed = checkpoint.replace(call, &answered);
+        let lines = [HEADER, ASK, call, response, exact, &resumed, next];
+        let replay = Replay::read(format!("{}\n", lines.join("\n")).as_bytes()).expect("a log");
+        let ids: Vec<&str> = replay.said().iter().map(|said| said.id.as_str()).collect();
+        assert_eq!(ids, ["1", "2", "3", "5"]);
         let changed = checkpoint.replace("a b", "b c");
         let lines = [HEADER, ASK, call, response, exact, &changed, next];
         let replay = Replay::read(format!("{}\n", lines.join("\n")).as_bytes()).expect("a log");
         assert_eq!(replay.said().len(), 5, "another result is another form");
+    }
+
+    #[test]
+    fn the_same_call_again_does_not_hide_one_that_was_dropped() {
+        let call = |id: &str| {
+            format!(
+                r#"{{"id":"{id}","type":"gemini","content":"","toolCalls":[{{"id":"{id}-0","name":"ls","args":{{}}}}]}}"#
+            )
+        };
+        let (first, second) = (call("2"), call("4"));
+        let dropping = format!(r#"{{"$set":{{"messages":[{ASK}]}}}}"#);
+        let repeating = format!(r#"{{"$set":{{"messages":[{ASK},{second}]}}}}"#);
+        let lines = [HEADER, ASK, &first, &dropping, &second, &repeating];
+        let replay = Replay::read(format!("{}\n", lines.join("\n")).as_bytes()).expect("a log");
+        let ids: Vec<&str> = replay.said().iter().map(|said| said.id.as_str()).collect();
+        assert_eq!(ids, ["1", "2", "4"]);
     }
 
     #[test]

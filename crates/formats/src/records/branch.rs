@@ -30,11 +30,18 @@ pub(crate) struct Branch {
 
 /// A branch as it was before a checkpoint replaced it.
 #[derive(Clone, Debug)]
-pub(crate) struct Before {
+struct Before {
     messages: Sequence<Message>,
     arrivals: Arrivals,
     rewrites: Vec<Rewrite>,
     dropped: Vec<Message>,
+}
+
+/// A checkpoint whose messages are being put in their places.
+pub(crate) struct OpenCheckpoint {
+    before: Option<Box<Before>>,
+    /// The messages that were known before it.
+    known: HashSet<MessageId>,
 }
 
 /// The effect of a checkpoint, by which another program writes the whole transcript anew.
@@ -230,20 +237,25 @@ impl Branch {
 
     /// Takes out what [`Self::take_checkpoint`] keeps for the next checkpoint, so that the messages of this one do not
     /// count as news; [`Self::end_checkpoint`] gets it back.
-    pub(crate) fn begin_checkpoint(&mut self) -> Option<Box<Before>> {
-        self.before.take()
+    pub(crate) fn begin_checkpoint(&mut self) -> OpenCheckpoint {
+        let known = self.dropped.iter().chain(self.messages()).map(|message| message.id.clone()).collect();
+        OpenCheckpoint { before: self.before.take(), known }
     }
 
-    /// All messages of a checkpoint are in their places. Dropped ones that it says again under other ids, as the end of a
-    /// compacted transcript is, are not kept twice.
-    pub(crate) fn end_checkpoint(&mut self, before: Option<Box<Before>>) {
+    /// All messages of a checkpoint are in their places. Dropped ones that it says again, as they were or under new ids as
+    /// at the end of a compacted transcript, are not kept twice.
+    pub(crate) fn end_checkpoint(&mut self, checkpoint: OpenCheckpoint) {
+        let OpenCheckpoint { before, known } = checkpoint;
         self.before = before;
         let prints: Vec<Fingerprint> = self.dropped.iter().map(fingerprint_content).collect();
         let mut end = prints.len();
         let mut repeated: HashSet<usize> = HashSet::new();
         for message in self.messages.as_slice().iter().rev() {
             let print = fingerprint_content(message);
-            if let Some(place) = prints[..end].iter().rposition(|known| *known == print) {
+            let is_new = !known.contains(&message.id);
+            let says_again =
+                |place: &usize| prints[*place] == print && (is_new || self.dropped[*place].id == message.id);
+            if let Some(place) = (0..end).rev().find(says_again) {
                 repeated.insert(place);
                 end = place;
             }

@@ -1,6 +1,10 @@
 //! Checkpoints, by which Gemini CLI writes the whole transcript anew.
 
-use longhaul_conversation::{Change, Message, MessageId, Origin, Part, Role, fingerprint_content};
+use std::collections::{HashMap, HashSet};
+
+use longhaul_conversation::{
+    CallId, Change, Message, MessageId, Origin, Part, Role, ToolResult, fingerprint_content,
+};
 use longhaul_wire::List;
 
 use super::results::{LaterResult, with_result};
@@ -14,6 +18,7 @@ impl Gemini {
         self.answered.clear();
         self.owners.clear();
         let mut messages: Vec<Message> = Vec::new();
+        let mut responses: HashSet<MessageId> = HashSet::new();
         self.each_message(records, out, |_, placed, _| {
             for LaterResult { message, part } in placed.later {
                 if let Some(known) = messages.iter_mut().rfind(|known| known.id == message)
@@ -23,9 +28,11 @@ impl Gemini {
                 }
             }
             messages.extend(placed.message);
+            responses.extend(placed.response.as_ref().map(|response| response.id.clone()));
             messages.extend(placed.response);
         });
         mark_summaries(&mut messages);
+        self.keep_known_responses(&mut messages, &responses);
         match self.branch.take_checkpoint(&messages) {
             CheckpointEffect::Repeats => {}
             // What was dropped was not announced, so that nothing has to come back.
@@ -45,13 +52,12 @@ impl Gemini {
                 }
             }
         }
-        let before = self.branch.begin_checkpoint();
+        let open = self.branch.begin_checkpoint();
         let mut last: Option<MessageId> = None;
         for message in messages {
             let id = message.id.clone();
             match self.branch.get(&id).filter(|_| !self.held.forgotten.contains(&id)) {
-                Some(known) if has_same_content(known, &message) => {}
-                Some(_) if self.plain_forms.get(&id) == Some(&fingerprint_content(&message)) => {}
+                Some(known) if self.repeats(known, &message) => {}
                 Some(known) => {
                     let former = known.clone();
                     self.branch.keep_former(former);
@@ -60,7 +66,7 @@ impl Gemini {
                 }
                 None => {
                     // What was read before knows more of the same message: times, figures, the exact form of calls.
-                    let former = self.branch.former(&id).filter(|former| has_same_content(former, &message));
+                    let former = self.branch.former(&id).filter(|former| self.repeats(former, &message));
                     let message = former.cloned().unwrap_or(message);
                     let message = self.marked(message, out);
                     match last.take() {
@@ -71,8 +77,43 @@ impl Gemini {
             }
             last = Some(id);
         }
-        self.branch.end_checkpoint(before);
+        self.branch.end_checkpoint(open);
     }
+
+    /// Returns true if a message of a checkpoint says what is known of it, in that form or in the one that Gemini CLI reads.
+    fn repeats(&self, known: &Message, message: &Message) -> bool {
+        let print = fingerprint_content(message);
+        fingerprint_content(known) == print || self.plain_forms.get(&message.id) == Some(&print)
+    }
+
+    /// Keeps the messages that answer calls as they are known. Gemini CLI puts a copy of each result into the message that
+    /// called, and only that copy is read: a message of its own which holds the same would be there twice.
+    fn keep_known_responses(&self, messages: &mut [Message], responses: &HashSet<MessageId>) {
+        let ids: HashSet<MessageId> = messages.iter().map(|message| message.id.clone()).collect();
+        let mut known: HashMap<Vec<(CallId, String)>, Vec<&Message>> = HashMap::new();
+        for message in self.branch.messages().iter().filter(|message| !ids.contains(&message.id)) {
+            if let Some(results) = only_results(message) {
+                known.entry(results).or_default().push(message);
+            }
+        }
+        // From the end, as a transcript that was shortened keeps its end.
+        for message in messages.iter_mut().rev().filter(|message| responses.contains(&message.id)) {
+            if self.branch.get(&message.id).is_some() {
+                continue;
+            }
+            let same = only_results(message).and_then(|results| known.get_mut(&results)?.pop());
+            if let Some(same) = same {
+                *message = same.clone();
+            }
+        }
+    }
+}
+
+/// The results of a message that holds nothing else, as a reader sees them.
+fn only_results(message: &Message) -> Option<Vec<(CallId, String)>> {
+    let read = |result: &ToolResult| (result.call.clone(), result.readable().into_owned());
+    let results: Option<Vec<_>> = message.parts.iter().map(|part| part.as_result().map(read)).collect();
+    results.filter(|results| !results.is_empty())
 }
 
 fn has_same_content(one: &Message, other: &Message) -> bool {
