@@ -24,6 +24,7 @@
 
 pub mod agent;
 pub mod clock;
+pub mod companion;
 pub mod environment;
 pub mod extraction;
 pub mod failure;

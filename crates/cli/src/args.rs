@@ -10,7 +10,9 @@ use crate::commands::demo::DemoOptions;
 use crate::commands::directives::DirectivesArgs;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
+use crate::commands::guard::GuardArgs;
 use crate::commands::inspect::InspectOptions;
+use crate::commands::install::{InstallOptions, UninstallOptions};
 use crate::commands::memory::MemoryArgs;
 use crate::commands::policy::PolicyArgs;
 use crate::commands::recall::RecallOptions;
@@ -67,6 +69,12 @@ pub(crate) enum Command {
     Agents(AgentsCommand),
     /// List and revoke tool approvals, and explain which rule applies to a call; defaults to `policy list`.
     Policy(PolicyArgs),
+    /// Guard Claude Code, Codex or Gemini CLI: bring rules and work back after their own compaction.
+    Install(InstallOptions),
+    /// Remove the guard from an agent.
+    Uninstall(UninstallOptions),
+    /// Answer an agent's hook, or report what the agent's own compactions lost.
+    Guard(GuardArgs),
     /// Check your setup and report problems.
     Doctor(DoctorOptions),
     /// Print a shell completion script.

@@ -89,6 +89,9 @@ fn run() -> ExitCode {
         Command::Policy(command) => commands::policy::run(command, load_settings, color),
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
+        Command::Install(options) => commands::install::run(options, color),
+        Command::Uninstall(options) => commands::install::run_uninstall(options, color),
+        Command::Guard(args) => commands::guard::run(args, &screen),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(Args::command(), *shell),
     };

@@ -109,16 +109,8 @@ fn may_be_unguarded(transcript: &Path) -> bool {
 /// The request with the guard's text behind the agent's summary: the same bytes in each request after that compaction.
 fn rewritten(request: &Value, transcript: &Path, memory: &GuardMemory) -> Result<Option<String>, GuardError> {
     let Some(messages) = request.get("messages").and_then(Value::as_array) else { return Ok(None) };
-    let summary = |message: &Value| {
-        let text = message.get("content").and_then(Value::as_str)?;
-        // A snapshot of our own agent has its rules in it, and says through which message it goes.
-        (text.contains("<state_snapshot>") && !text.contains(GUARD_TAG)).then(|| text.to_string())
-    };
-    let Some((index, text)) = messages.iter().enumerate().find_map(|(index, it)| Some((index, summary(it)?)))
-    else {
-        return Ok(None);
-    };
-    let known = memory.file(transcript, &text);
+    let Some((index, text)) = find_summary(messages) else { return Ok(None) };
+    let known = memory.file(transcript, text);
     let guard = match std::fs::read_to_string(&known) {
         Ok(guard) => guard,
         Err(_) => {
@@ -140,4 +132,100 @@ fn rewritten(request: &Value, transcript: &Path, memory: &GuardMemory) -> Result
     Ok(Some(
         json!({"hookSpecificOutput": {"hookEventName": "BeforeModel", "llm_request": {"messages": messages}}}).to_string(),
     ))
+}
+
+/// The answer with which Gemini CLI lets its model accept a summary.
+const ACKNOWLEDGEMENT: &str = "Got it. Thanks for the additional context!";
+
+/// The agent's summary among the messages of a request: by its tag, or by the answer that follows it where the model wrote none.
+/// A snapshot of our own agent is none: its rules are in it, and its tag says through which message it goes.
+fn find_summary(messages: &[Value]) -> Option<(usize, &str)> {
+    let says = |message: &Value, words: &str| {
+        message.get("content").and_then(Value::as_str).is_some_and(|it| it.trim() == words)
+    };
+    let is_accepted = |index: usize| messages.get(index + 1).is_some_and(|next| says(next, ACKNOWLEDGEMENT));
+    messages.iter().enumerate().find_map(|(index, message)| {
+        let text = message.get("content").and_then(Value::as_str)?;
+        let is_user = message.get("role").and_then(Value::as_str) == Some("user");
+        let is_summary = text.contains("<state_snapshot>") || is_accepted(index);
+        (is_user && is_summary && !text.contains("<state_snapshot through=") && !text.contains(GUARD_TAG))
+            .then_some((index, text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(messages: Value, expected: Option<usize>) {
+        let found = find_summary(messages.as_array().expect("a list")).map(|(index, _)| index);
+        assert_eq!(found, expected, "{messages}");
+    }
+
+    #[test]
+    fn a_summary_is_found_by_its_tag_or_its_answer() {
+        let user = |text: &str| json!({"role": "user", "content": text});
+        let model = |text: &str| json!({"role": "model", "content": text});
+        check(json!([user("hi"), model("hello")]), None);
+        check(json!([user("context"), user("<state_snapshot>\n</state_snapshot>"), model("x")]), Some(1));
+        check(json!([user("A summary without a tag."), model(ACKNOWLEDGEMENT)]), Some(0));
+        check(json!([user("<state_snapshot through=\"m9\">"), model(ACKNOWLEDGEMENT)]), None);
+        check(json!([model("<state_snapshot>")]), None);
+        check(json!([{"role": "user"}, 7, null]), None);
+    }
+
+    #[test]
+    fn each_later_request_gets_the_same_bytes() {
+        let root = tempfile::tempdir().expect("a folder");
+        let transcript = root.path().join("session.jsonl");
+        let lines = [
+            r#"{"sessionId":"s","projectHash":"p","startTime":"2026-01-02T03:04:05Z","kind":"main"}"#,
+            r#"{"id":"1","type":"user","content":[{"text":"Never touch prod.db. Rename the flag."}]}"#,
+            r#"{"id":"2","type":"gemini","content":"Renamed."}"#,
+            r#"{"$set":{"messages":[{"id":"3","type":"user","content":"<state_snapshot>s</state_snapshot>"},{"id":"4","type":"gemini","content":"Got it. Thanks for the additional context!"}]}}"#,
+        ];
+        std::fs::write(&transcript, lines.join("\n") + "\n").expect("written");
+        let memory = GuardMemory::at(root.path().join("guard"));
+        let request = json!({"messages": [
+            {"role": "user", "content": "<state_snapshot>s</state_snapshot>"}, {"role": "model", "content": ACKNOWLEDGEMENT},
+            {"role": "user", "content": "Now the docs."},
+        ]});
+        let added = |memory: &GuardMemory| {
+            let call = HookCall {
+                dialect: HookDialect::Gemini,
+                moment: HookMoment::BeforeRequest(request.clone()),
+                transcript: Some(transcript.clone()),
+            };
+            let said = answer(&call, 1, memory).expect("readable").expect("an answer");
+            let said: Value = serde_json::from_str(&said).expect("JSON");
+            said["hookSpecificOutput"]["llm_request"]["messages"].clone()
+        };
+        let first = added(&memory);
+        assert!(
+            first[0]["content"].as_str().is_some_and(|text| text.contains("- [m1] Never touch prod.db.")),
+            "{first}"
+        );
+        assert_eq!(first[2], request["messages"][2]);
+        let mut longer = lines.join("\n") + "\n";
+        longer.push_str(
+            "{\"id\":\"5\",\"type\":\"user\",\"content\":[{\"text\":\"Now the docs. Never use tabs.\"}]}\n",
+        );
+        std::fs::write(&transcript, longer).expect("written");
+        assert_eq!(added(&memory), first, "from what was kept");
+        assert_eq!(added(&GuardMemory::at(root.path().join("other"))), first, "and made again");
+    }
+
+    #[test]
+    fn a_session_that_is_gone_is_an_error_and_nothing_to_say_is_nothing() {
+        let memory = GuardMemory::at("/nowhere");
+        let call = |moment| HookCall {
+            dialect: HookDialect::Claude,
+            moment,
+            transcript: Some("/nowhere/s.jsonl".into()),
+        };
+        assert!(answer(&call(HookMoment::Compacted), 1, &memory).is_err());
+        assert_eq!(answer(&call(HookMoment::Prompted), 1, &memory).expect("quiet"), None);
+        assert_eq!(answer(&call(HookMoment::Other), 1, &memory).expect("quiet"), None);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use longhaul_conversation::{Body, Message, Ordinal, Part, TokenCount};
+use longhaul_conversation::{Body, Message, Ordinal, Origin, Part, Role, TokenCount};
 use longhaul_directives::{UserRequest, UserRequests, UserRule, UserRules};
 use longhaul_formats::{HistoryStep, ReadError, read_history};
 use longhaul_ledger::Ledger;
@@ -31,6 +31,8 @@ pub struct SessionRecord {
     pub ledger: Ledger,
     /// The newest message.
     pub last: Option<Ordinal>,
+    /// The user's newest prompt, until the model has ended its turn with an answer.
+    pub prompt: Option<Directive>,
     /// The agent's own compactions, oldest first.
     pub compactions: Vec<AgentCompaction>,
     /// True if the guard has spoken since the last compaction.
@@ -100,9 +102,26 @@ impl SessionRecord {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         self.last = message.ordinal.or(Some(Ordinal(number)));
         self.is_guarded |= message.parts.iter().any(is_guard_text);
+        self.observe_prompt(message);
         self.rules.observe(message);
         self.requests.observe(message);
         self.ledger.observe(message);
+    }
+
+    fn observe_prompt(&mut self, message: &Message) {
+        let typed = message.parts.iter().filter(|part| part.origin == Origin::User).filter_map(Part::as_text);
+        let typed: Vec<&str> = typed.map(str::trim).filter(|text| !text.is_empty()).collect();
+        let is_answer = || {
+            let texts = message.parts.iter().filter_map(Part::as_text);
+            message.role == Role::Model
+                && message.calls().next().is_none()
+                && texts.map(str::len).sum::<usize>() > 0
+        };
+        if !typed.is_empty() {
+            self.prompt = Some(Directive { message: self.last, text: typed.join(" ") });
+        } else if is_answer() {
+            self.prompt = None;
+        }
     }
 
     fn compacted(&mut self, before: TokenCount, messages: &[Message]) {
@@ -171,4 +190,92 @@ fn kept_text(part: &Part) -> Option<String> {
 
 fn is_guard_text(part: &Part) -> bool {
     part.as_text().is_some_and(|text| text.contains(&format!("<{GUARD_TAG}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session of Claude Code, one line for each of these: `u` a prompt, `a` an answer, `t` a call, `r` its result, `c` a compaction.
+    fn record(lines: &[(&str, &str)]) -> SessionRecord {
+        let mut text = String::new();
+        let mut parent = "null".to_string();
+        for (index, (kind, said)) in lines.iter().enumerate() {
+            let head = format!(
+                r#""uuid":"n{index}","parentUuid":{parent},"sessionId":"s","cwd":"/app","timestamp":"2026-01-02T03:04:05Z""#
+            );
+            let user = |more: &str| {
+                format!(
+                    r#"{{"type":"user",{head}{more},"message":{{"role":"user","content":{}}}}}"#,
+                    serde_json::json!(said)
+                )
+            };
+            let model = |content: serde_json::Value| {
+                format!(
+                    r#"{{"type":"assistant",{head},"message":{{"id":"m{index}","role":"assistant","model":"x","content":[{content}]}}}}"#
+                )
+            };
+            let line = match *kind {
+                "u" => user(""),
+                "a" => model(serde_json::json!({"type": "text", "text": said})),
+                "t" => model(
+                    serde_json::json!({"type": "tool_use", "id": format!("t{index}"), "name": "Write", "input": {"file_path": said, "content": "x"}}),
+                ),
+                "c" => {
+                    let boundary = format!(
+                        r#"{{"type":"system","subtype":"compact_boundary","uuid":"b{index}","parentUuid":null,"logicalParentUuid":{parent},"sessionId":"s","timestamp":"2026-01-02T03:04:05Z","content":"Conversation compacted"}}"#
+                    );
+                    text.push_str(&boundary);
+                    text.push('\n');
+                    user(r#","isCompactSummary":true"#)
+                        .replace(&format!(r#""parentUuid":{parent}"#), &format!(r#""parentUuid":"b{index}""#))
+                }
+                "r" => format!(
+                    r#"{{"type":"user",{head},"message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{}","content":"{said}"}}]}}}}"#,
+                    index - 1
+                ),
+                kind => panic!("{kind} is no kind of line"),
+            };
+            text.push_str(&line);
+            text.push('\n');
+            parent = format!(r#""n{index}""#);
+        }
+        SessionRecord::read(text.as_bytes()).expect("a session")
+    }
+
+    #[test]
+    fn what_was_said_before_a_compaction_counts() {
+        let record = record(&[
+            ("u", "Never touch prod.db. Rename the flag in the docs."),
+            ("t", "/app/docs/flags.md"),
+            ("r", "File created successfully at: /app/docs/flags.md"),
+            ("c", "This session is being continued from a previous conversation. The flag is renamed."),
+        ]);
+        let rules: Vec<String> = record.active_rules().into_iter().map(|rule| rule.text).collect();
+        assert_eq!(rules, ["Never touch prod.db."]);
+        let [compaction] = &record.compactions[..] else { panic!("{:?}", record.compactions) };
+        assert_eq!(compaction.rules.len(), 1);
+        assert_eq!(compaction.files.len(), 1, "{:?}", compaction.files);
+        assert!(compaction.kept.iter().any(|text| text.contains("The flag is renamed")));
+        assert!(!record.is_guarded);
+    }
+
+    #[test]
+    fn a_prompt_is_in_work_until_its_turn_ends() {
+        let prompt = |lines: &[(&str, &str)]| record(lines).prompt.map(|prompt| prompt.text);
+        assert_eq!(prompt(&[("u", "look at main.ts"), ("t", "/a")]).as_deref(), Some("look at main.ts"));
+        assert_eq!(prompt(&[("u", "look at main.ts"), ("t", "/a"), ("a", "It is a server.")]), None);
+    }
+
+    #[test]
+    fn the_guards_own_text_is_recognised_and_is_no_rule() {
+        let guard = format!("<{GUARD_TAG}>\n- [m1] Never touch prod.db.\n</{GUARD_TAG}>");
+        let record = record(&[
+            ("u", "Fix it."),
+            ("c", "This session is being continued from a previous conversation."),
+            ("u", &guard),
+        ]);
+        assert!(record.is_guarded);
+        assert!(record.active_rules().is_empty());
+    }
 }

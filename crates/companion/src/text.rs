@@ -3,6 +3,7 @@
 
 use longhaul_conversation::{Estimator, Ordinal, TokenCount, neutralise_tags};
 use longhaul_ledger::LedgerSection;
+use longhaul_text::ends;
 
 use crate::record::{Directive, SessionRecord};
 
@@ -113,6 +114,8 @@ fn lines_of(record: &SessionRecord) -> Vec<GuardLine> {
     let current = record.requests.current().map(|request| request.text.clone());
     let in_work = open.iter().position(|request| Some(&request.text) == current.as_ref());
     let in_work = in_work.map(|index| open.remove(index)).or_else(|| open.pop());
+    // Not every prompt that is being worked on is recognised as a request; an agent must not have to ask what its task was.
+    let in_work = in_work.or_else(|| record.prompt.as_ref().map(shortened));
     lines.extend(in_work.iter().map(|request| line(IN_WORK, request)));
     lines.extend(open.iter().rev().map(|request| line(OPEN, request)));
     let work = record.ledger.render_lines(WORK_TOKENS).into_iter();
@@ -122,6 +125,19 @@ fn lines_of(record: &SessionRecord) -> Vec<GuardLine> {
         text: marked(line.marks.last().copied(), &one_line(&line.text)),
     }));
     lines
+}
+
+/// The most characters of a prompt that stands for the request in work.
+const PROMPT: usize = 1_500;
+
+/// A prompt, or both ends of a long one.
+fn shortened(prompt: &Directive) -> Directive {
+    let ends = ends(&prompt.text, PROMPT);
+    let text = match ends.omitted {
+        0 => prompt.text.clone(),
+        _ => format!("{} […] {}", ends.head, ends.tail),
+    };
+    Directive { message: prompt.message, text }
 }
 
 fn marked(message: Option<Ordinal>, text: &str) -> String {

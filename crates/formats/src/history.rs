@@ -178,6 +178,30 @@ mod tests {
     }
 
     #[test]
+    fn what_gemini_cli_compacted_away_was_said() {
+        let user = |id: &str| json!({"id": id, "type": "user", "content": [{"text": id}]});
+        let model = |id: &str, text: &str| json!({"id": id, "type": "gemini", "content": text});
+        let checkpoint = |messages: &[Value]| json!({"$set": {"messages": messages}});
+        let answer = "Got it. Thanks for the additional context!";
+        let compacted = checkpoint(&[user("sum"), model("x", answer)]);
+        let resumed = checkpoint(&[user("context"), user("sum"), model("x", answer), user("c")]);
+        check(
+            &[
+                json!({"sessionId": "s", "projectHash": "p", "kind": "main"}),
+                user("a"),
+                model("b", "b"),
+                compacted,
+                user("c"),
+                // Resuming writes a pair, which compacts nothing.
+                checkpoint(&[user("context")]),
+                resumed,
+                user("d"),
+            ],
+            &format!("a b [sum {answer}] c context d"),
+        );
+    }
+
+    #[test]
     fn what_codex_tells_again_is_not_said_again() {
         let item = |role: &str, text: &str| {
             let kind = if role == "user" { "input_text" } else { "output_text" };

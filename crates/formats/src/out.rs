@@ -163,8 +163,13 @@ impl<'s> Out<'s> {
     }
 
     fn begin_compaction(&mut self) {
-        self.end_compaction();
         self.info.compactions += 1;
+        self.show_compaction();
+    }
+
+    /// As [`Self::compact`], for a compaction that was counted already.
+    pub(crate) fn show_compaction(&mut self) {
+        self.end_compaction();
         self.is_compacting = true;
         (self.sink)(Event::CompactionStart);
     }

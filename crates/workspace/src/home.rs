@@ -157,6 +157,11 @@ impl Home {
         self.root.join("extensions")
     }
 
+    /// The folder of what the guard of other agents remembers.
+    pub fn guard(&self) -> PathBuf {
+        self.root.join("longhaul").join("guard")
+    }
+
     /// The folder that has one folder of sessions, logs and memory for each project.
     pub fn tmp(&self) -> PathBuf {
         self.root.join("tmp")
