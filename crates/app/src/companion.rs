@@ -14,12 +14,12 @@ use crate::environment;
 pub fn agent_places(project: &Path) -> Result<AgentPlaces, WorkspaceError> {
     let environment = environment::of_process();
     let home = Home::resolve(&environment)?;
-    let user = environment.user_home.clone().unwrap_or_default();
+    let user = environment.user_home.unwrap_or_default();
     let folder = |variable: &str, usual: &str| {
         let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         named.unwrap_or_else(|| user.join(usual))
     };
-    let gemini = environment.gemini_cli_home.clone().unwrap_or_else(|| user.clone());
+    let gemini = environment.gemini_cli_home.unwrap_or_else(|| user.clone());
     Ok(AgentPlaces {
         claude: folder("CLAUDE_CONFIG_DIR", ".claude"),
         codex: folder("CODEX_HOME", ".codex"),

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(messages: Value, expected: Option<usize>) {
+    fn check(messages: &Value, expected: Option<usize>) {
         let found = find_summary(messages.as_array().expect("a list")).map(|(index, _)| index);
         assert_eq!(found, expected, "{messages}");
     }
@@ -167,12 +167,12 @@ mod tests {
     fn a_summary_is_found_by_its_tag_or_its_answer() {
         let user = |text: &str| json!({"role": "user", "content": text});
         let model = |text: &str| json!({"role": "model", "content": text});
-        check(json!([user("hi"), model("hello")]), None);
-        check(json!([user("context"), user("<state_snapshot>\n</state_snapshot>"), model("x")]), Some(1));
-        check(json!([user("A summary without a tag."), model(ACKNOWLEDGEMENT)]), Some(0));
-        check(json!([user("<state_snapshot through=\"m9\">"), model(ACKNOWLEDGEMENT)]), None);
-        check(json!([model("<state_snapshot>")]), None);
-        check(json!([{"role": "user"}, 7, null]), None);
+        check(&json!([user("hi"), model("hello")]), None);
+        check(&json!([user("context"), user("<state_snapshot>\n</state_snapshot>"), model("x")]), Some(1));
+        check(&json!([user("A summary without a tag."), model(ACKNOWLEDGEMENT)]), Some(0));
+        check(&json!([user("<state_snapshot through=\"m9\">"), model(ACKNOWLEDGEMENT)]), None);
+        check(&json!([model("<state_snapshot>")]), None);
+        check(&json!([{"role": "user"}, 7, null]), None);
     }
 
     #[test]

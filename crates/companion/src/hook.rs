@@ -82,9 +82,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(input: &str, expected: Option<(HookDialect, HookMoment)>) {
+    fn check(input: &str, expected: &Option<(HookDialect, HookMoment)>) {
         let seen = HookCall::parse(input).map(|call| (call.dialect, call.moment));
-        assert_eq!(seen, expected, "{input}");
+        assert_eq!(seen, *expected, "{input}");
     }
 
     #[test]
@@ -93,36 +93,36 @@ mod tests {
         let claude = r#"{"session_id":"s","transcript_path":"/h/.claude/projects/a/s.jsonl","cwd":"/a","prompt_id":"p","#;
         check(
             &format!(r#"{claude}"hook_event_name":"SessionStart","source":"compact"}}"#),
-            Some((Claude, HookMoment::Compacted)),
+            &Some((Claude, HookMoment::Compacted)),
         );
         check(
             &format!(r#"{claude}"hook_event_name":"SessionStart","source":"startup"}}"#),
-            Some((Claude, HookMoment::Other)),
+            &Some((Claude, HookMoment::Other)),
         );
         check(
             &format!(r#"{claude}"hook_event_name":"PreCompact","trigger":"auto"}}"#),
-            Some((Claude, HookMoment::BeforeCompaction)),
+            &Some((Claude, HookMoment::BeforeCompaction)),
         );
         let codex = r#"{"session_id":"s","transcript_path":"/h/.codex/sessions/2026/01/02/rollout-a.jsonl","#;
         check(
             &format!(r#"{codex}"hook_event_name":"SessionStart","source":"compact","model":"m"}}"#),
-            Some((Codex, HookMoment::Compacted)),
+            &Some((Codex, HookMoment::Compacted)),
         );
         check(
             r#"{"turn_id":"t","transcript_path":null,"hook_event_name":"UserPromptSubmit","prompt":"x"}"#,
-            Some((Codex, HookMoment::Prompted)),
+            &Some((Codex, HookMoment::Prompted)),
         );
         check(
             r#"{"hook_event_name":"BeforeModel","transcript_path":"/x","llm_request":{"messages":[]}}"#,
-            Some((Gemini, HookMoment::BeforeRequest(serde_json::json!({"messages": []})))),
+            &Some((Gemini, HookMoment::BeforeRequest(serde_json::json!({"messages": []})))),
         );
-        check(r#"{"hook_event_name":"BeforeModel"}"#, Some((Gemini, HookMoment::Other)));
+        check(r#"{"hook_event_name":"BeforeModel"}"#, &Some((Gemini, HookMoment::Other)));
     }
 
     #[test]
     fn what_is_no_call_is_none() {
         for input in ["", "hello", "[]", "{}", r#"{"hook_event_name":7}"#, "null"] {
-            check(input, None);
+            check(input, &None);
         }
     }
 }
