@@ -25,7 +25,8 @@ use crate::failure::hinted;
 use crate::settings::Settings;
 
 pub use snapshots::{SnapshotWriter, compaction_model, priced};
-pub use window::ContextWindow;
+pub(crate) use window::calibration_file;
+pub use window::{ContextWindow, known_scale};
 
 /// A model, ready to be asked.
 #[derive(Debug)]

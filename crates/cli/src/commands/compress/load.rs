@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use longhaul_app::sessions::{Redaction, SeenParts};
-use longhaul_compaction::Tracker;
+use longhaul_compaction::{StaleCounts, Tracker};
 use longhaul_formats::{Session, read_session_watched};
 
 use crate::input;
@@ -14,6 +14,8 @@ pub(super) struct LoadedSession {
     pub(super) session: Session,
     /// Has observed the whole log, including what its agent compacted away.
     pub(super) tracker: Tracker,
+    /// The counts of its messages that no longer hold.
+    pub(super) stale: StaleCounts,
 }
 
 impl LoadedSession {
@@ -23,7 +25,9 @@ impl LoadedSession {
         let source = input::open(file)?;
         let mut seen = SeenParts::default();
         let mut tracker = Tracker::default();
-        let session = read_session_watched(source, &mut |change, _| {
+        let mut stale = StaleCounts::default();
+        let session = read_session_watched(source, &mut |change, transcript| {
+            stale.observe(change, transcript.messages().iter().map(|message| &message.id));
             if let Some(redaction) = &mut redaction {
                 redaction.change(change);
             }
@@ -38,6 +42,6 @@ impl LoadedSession {
         if let Some(directory) = &session.info.directory {
             tracker.learn_directory(directory);
         }
-        Ok(Self { session, tracker })
+        Ok(Self { session, tracker, stale })
     }
 }

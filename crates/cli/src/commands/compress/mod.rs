@@ -12,12 +12,12 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_app::failure::hinted;
-use longhaul_app::models::ContextWindow;
+use longhaul_app::models::{ContextWindow, known_scale};
 use longhaul_app::sessions::Redaction;
 use longhaul_app::settings::{Provenance, Settings};
 use longhaul_compaction::{
-    Budget, BudgetSettings, Fixed, Input, InvalidThreshold, MaskWhen, Outcome, PlanOptions, Rung, Threshold,
-    Tracker, Trigger, compact_offline, prepare,
+    Budget, BudgetSettings, CountedSize, Fixed, Input, InvalidThreshold, MaskWhen, MeasuredMessage, Outcome,
+    PlanOptions, Rung, StaleCounts, Threshold, Tracker, Trigger, compact_offline, prepare,
 };
 use longhaul_conversation::{Estimate, Estimator, TokenCount};
 use longhaul_formats::{Session, SessionInfo, WrittenSession, write_session};
@@ -93,6 +93,8 @@ struct Compression {
     session: Session,
     tracker: Tracker,
     window: ContextWindow,
+    /// The size before, if the provider counted any of it.
+    counted: Option<CountedSize>,
     outcome: Outcome,
     /// Values that are not at their default, each with the place it was set.
     set_by: Vec<(&'static str, String)>,
@@ -153,9 +155,12 @@ fn compress(
     color: Color,
 ) -> anyhow::Result<Compression> {
     let mut redaction = options.redact.then(Redaction::default);
-    let LoadedSession { mut session, tracker } = LoadedSession::read(&options.file, redaction.as_mut())?;
-    let window = ContextWindow::find(options.window, settings, &session.info);
-    let plan_options = plan_options(options, settings, &session, window);
+    let LoadedSession { mut session, tracker, stale } =
+        LoadedSession::read(&options.file, redaction.as_mut())?;
+    let counted = counted_size(&session, &stale, &settings.estimator());
+    let window =
+        ContextWindow::find(options.window, settings, &session.info, counted.map(|size| size.highest));
+    let plan_options = plan_options(options, settings, &session, window, counted);
     let set_by = set_by(settings, session.info.model());
     // A dry run costs nothing.
     let by_model = match options.summariser {
@@ -189,6 +194,7 @@ fn compress(
         outcome,
         set_by,
         redaction,
+        counted,
         written,
         destination,
         saved: Vec::new(),
@@ -201,6 +207,7 @@ fn plan_options(
     settings: &Settings,
     session: &Session,
     window: ContextWindow,
+    counted: Option<CountedSize>,
 ) -> PlanOptions {
     let budget = BudgetSettings {
         threshold: settings.threshold(session.info.model()).map(|(threshold, _)| threshold),
@@ -210,11 +217,17 @@ fn plan_options(
         ..BudgetSettings::default()
     };
     let usual = PlanOptions::new(window.size);
-    let estimator = settings.estimator();
+    let scale = counted.map_or_else(|| known_scale(settings, session.info.model()), |size| size.scale);
+    let estimator = settings.estimator().scaled(scale);
+    let mut fixed = fixed(session, &estimator);
+    if let Some(size) = counted {
+        let recorded = fixed.total() + estimator.messages(session.transcript.messages());
+        fixed.system += size.total - recorded;
+    }
     PlanOptions {
         budget: Budget::new(window.size, &budget),
         keep: settings.keep().unwrap_or(usual.keep),
-        fixed: fixed(session, &estimator),
+        fixed,
         trigger: if options.force { Trigger::Forced } else { Trigger::Automatic },
         mask_when: if caches_nothing(&session.info) { MaskWhen::Always } else { usual.mask_when },
         focus: options.focus.clone().filter(|focus| !focus.trim().is_empty()),
@@ -222,6 +235,15 @@ fn plan_options(
         empty: usual.empty,
         estimator,
     }
+}
+
+/// The size of the session, if its provider counted any of it.
+fn counted_size(session: &Session, stale: &StaleCounts, estimator: &Estimator) -> Option<CountedSize> {
+    let messages = session.transcript.messages().iter().map(|message| MeasuredMessage {
+        size: estimator.message(message),
+        counted: stale.count_of(message),
+    });
+    CountedSize::of(&messages.collect::<Vec<_>>(), fixed(session, estimator).total().into())
 }
 
 fn fixed(session: &Session, estimator: &Estimator) -> Fixed {

@@ -1,6 +1,7 @@
 //! The compaction as text for people.
 
 use longhaul_compaction::{Outcome, Status};
+use longhaul_conversation::TokenCount;
 
 use super::Compression;
 use crate::destination::Destination;
@@ -77,6 +78,14 @@ fn sizes(page: &mut Page, compression: &Compression) {
             pad_left(&percent(share), 6)
         );
         page.line(&line);
+    }
+    if let Some(counted) = &compression.counted {
+        let mut line = format!("  before: {} counted by the provider", thousands(counted.counted.0));
+        if counted.unrecorded > TokenCount::ZERO {
+            line.push_str(&format!("; {} not in the file stay", thousands(counted.unrecorded.0)));
+        }
+        let line = fit(&line, page.screen.width);
+        page.line(&page.screen.faint(&line));
     }
     let line = format!("  window: {} tokens{}", thousands(window.size.0), window.whose(&session.info));
     let line = fit(&line, page.screen.width);

@@ -32,7 +32,9 @@ pub(super) fn object(inspection: &Inspection) -> Value {
         "results": breakdown.results,
         "tokens": {
             "total": breakdown.total,
-            "estimated": true,
+            "estimated": breakdown.counted.is_none(),
+            "counted": breakdown.counted.map(|counted| counted.counted),
+            "unrecorded": breakdown.counted.map(|counted| counted.unrecorded),
             "dropped": breakdown.dropped,
             "window": window.size,
             "window_source": window.source_name(),

@@ -64,8 +64,9 @@ fn context(page: &mut Page, inspection: &Inspection) {
     let share = breakdown.total.share_of(window.size);
     page.gap();
     let line = format!(
-        "{} tokens (estimated), {} of a {}-token window{}",
+        "{} tokens{}, {} of a {}-token window{}",
         thousands(breakdown.total.0),
+        if breakdown.counted.is_some() { "" } else { " (estimated)" },
         percent(share),
         thousands(window.size.0),
         window.whose(info),
@@ -80,8 +81,16 @@ fn context(page: &mut Page, inspection: &Inspection) {
     }
     let gauge = page.gauge(share, page.screen.width.min(60));
     page.line(&gauge);
-    if let Some(input) = info.last_usage.and_then(|usage| usage.input) {
-        let line = format!("The provider counted {} tokens for the last request.", thousands(input.0));
+    if let Some(counted) = &breakdown.counted {
+        let since = breakdown.total - counted.counted;
+        let mut line = format!("{} counted by the provider", thousands(counted.counted.0));
+        if since > TokenCount::ZERO {
+            line.push_str(&format!(", {} estimated since", thousands(since.0)));
+        }
+        if counted.unrecorded > TokenCount::ZERO {
+            line.push_str(&format!("; {} not in the file", thousands(counted.unrecorded.0)));
+        }
+        let line = fit(&format!("{line}."), page.screen.width);
         page.line(&line);
     }
     if info.compactions > 0 || breakdown.dropped > TokenCount::ZERO {
