@@ -6,25 +6,28 @@ use clap::{Args, ValueEnum};
 use longhaul_app::agent::AgentOptions;
 use longhaul_policy::ApprovalMode;
 
+/// The heading of options on what an agent may do.
+const WORK: &str = "Permissions and limits";
+
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorkOptions {
     /// When to ask before a tool runs; without a terminal, calls that need approval are refused.
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", help_heading = WORK)]
     approval_mode: Option<Mode>,
     /// Same as --approval-mode yolo.
-    #[arg(short, long, conflicts_with = "approval_mode")]
+    #[arg(short, long, conflicts_with = "approval_mode", help_heading = WORK)]
     yolo: bool,
     /// Tools that run without asking, such as write_file or "run_shell_command(cargo test)"; comma-separated.
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = WORK)]
     allowed_tools: Vec<String>,
     /// Additional workspace folders; comma-separated.
-    #[arg(long, value_name = "FOLDERS", value_delimiter = ',')]
+    #[arg(long, value_name = "FOLDERS", value_delimiter = ',', help_heading = WORK)]
     include_directories: Vec<PathBuf>,
     /// Maximum model calls per turn [default: 100].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = WORK)]
     max_turns: Option<u32>,
     /// Policy files or folders to use instead of those in the home; comma-separated.
-    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    #[arg(long, value_name = "PATHS", value_delimiter = ',', help_heading = WORK)]
     policy: Vec<PathBuf>,
 }
 
