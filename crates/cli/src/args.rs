@@ -35,6 +35,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Longhaul itself", &["demo", "doctor", "purge", "completions", "man", "help"]),
 ];
 
+const USAGE: &str = "longhaul [OPTIONS] [PROMPT]\n       longhaul COMMAND ...";
+
 const EXAMPLES: &str = "\
 Examples:
   longhaul                                    Start the agent in this folder
@@ -44,12 +46,12 @@ Examples:
   longhaul inspect session.jsonl              Show where a session's tokens went
   longhaul compress session.jsonl -o small.jsonl --force
 
-Without a command, `longhaul` starts the agent. It needs a key (GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY)
-or a local server; everything else works without either. `longhaul help COMMAND` explains a command.";
+Without a command, `longhaul` starts the agent. It needs a model: a key in GEMINI_API_KEY, ANTHROPIC_API_KEY
+or OPENAI_API_KEY, or a local server. Everything else works without. More: `longhaul help COMMAND`.";
 
 /// Keep long conversations with coding agents inside the context window.
 #[derive(Debug, Parser)]
-#[command(name = "longhaul", version = env!("LONGHAUL_VERSION"), styles = STYLES, after_help = EXAMPLES)]
+#[command(name = "longhaul", version = env!("LONGHAUL_VERSION"), styles = STYLES, after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct Args {
     /// Use colours: auto, always or never.
     #[arg(
@@ -197,7 +199,10 @@ fn help_template(command: &clap::Command) -> String {
     if !rest.is_empty() {
         groups.push_str(&format!("{header}More:{header:#}\n{rest}\n"));
     }
-    format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}{{options}}\n\n{{after-help}}\n")
+    format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}{header}Arguments:{header:#}\n{{positionals}}\n\n\
+         {header}Options:{header:#}\n{{options}}{{after-help}}\n"
+    )
 }
 
 #[cfg(test)]

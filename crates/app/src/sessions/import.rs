@@ -60,6 +60,14 @@ pub fn read(given: &Path, watch: ProgressReader<'_>) -> anyhow::Result<RecordedS
     Ok(RecordedSession { history, records: is_log.then_some((file, bytes)) })
 }
 
+/// The session of this project that a recorded one was imported as, or that it is.
+pub fn already_here(project: &Project, recorded: &RecordedSession) -> Option<String> {
+    let own = recorded.session().info.session_id.as_deref()?;
+    let listing = project.store().list().ok()?;
+    let found = listing.sessions.iter().find(|listed| listed.id() == own)?;
+    Some(found.id().to_string())
+}
+
 /// Imports a session.
 pub fn bring_in(project: &Project, recorded: &RecordedSession) -> Result<ImportedSession, LogError> {
     let (mut log, id) = begin(project, recorded)?;

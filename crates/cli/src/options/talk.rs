@@ -8,40 +8,37 @@ use longhaul_conversation::TokenCount;
 
 use super::{WorkOptions, parse_tokens};
 
-/// The heading of options on a conversation.
-const TALK: &str = "Conversation";
-
 #[derive(Debug, Default, Args)]
 pub(crate) struct TalkOptions {
     /// First prompt: at a terminal the session goes on after the answer, elsewhere it ends as with -p.
     #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
     first_prompt: Option<String>,
     /// Send this prompt, print the answer and leave; standard input is sent before it, as data.
-    #[arg(short, long, value_name = "PROMPT", help_heading = TALK)]
+    #[arg(short, long, value_name = "PROMPT")]
     pub(crate) prompt: Option<String>,
     /// Model to talk to: a name, provider/name, a provider, or a short name such as sonnet (see `longhaul models`).
-    #[arg(short, long, value_name = "MODEL", help_heading = TALK)]
+    #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Context window of the model in tokens, such as 32k [default: the model's, asked of its server if unknown].
-    #[arg(long, value_name = "N", value_parser = parse_tokens, help_heading = TALK)]
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
     pub(crate) window: Option<TokenCount>,
     /// Continue the latest session of this folder; short for --resume latest.
-    #[arg(short, long = "continue", conflicts_with = "resume", help_heading = TALK)]
+    #[arg(short, long = "continue", conflicts_with = "resume")]
     continues: bool,
     /// Resume a session: latest, its number in `sessions list`, its id, or a session file.
-    #[arg(long, help_heading = TALK, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
     resume: Option<PathBuf>,
     /// With --resume or -c: continue in a copy and leave the session unchanged, even while another program writes it.
-    #[arg(long, help_heading = TALK)]
+    #[arg(long)]
     pub(crate) fork: bool,
-    /// Output format [default: text].
-    #[arg(long, value_name = "FORMAT", help_heading = TALK)]
+    /// Output format: text, json or stream-json [default: text].
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) output_format: Option<OutputFormat>,
     /// PEM file of certificates to trust besides the system's.
-    #[arg(long, value_name = "FILE", help_heading = TALK)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Use plain lines, one after another, for screen readers.
-    #[arg(long, conflicts_with_all = ["prompt", "output_format"], help_heading = TALK)]
+    #[arg(long, conflicts_with_all = ["prompt", "output_format"])]
     screen_reader: bool,
     #[command(flatten)]
     pub(crate) work: WorkOptions,

@@ -6,28 +6,26 @@ use clap::{Args, ValueEnum};
 use longhaul_app::agent::AgentOptions;
 use longhaul_policy::ApprovalMode;
 
-/// The heading of options on what an agent may do.
-const WORK: &str = "Permissions and limits";
-
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorkOptions {
-    /// When to ask before a tool runs; without a terminal, calls that need approval are refused.
-    #[arg(long, value_name = "MODE", help_heading = WORK)]
+    /// When to ask before a tool runs: default (edits and commands), auto-edit (commands), yolo (never, save for what a rule
+    /// denies) or plan (read only); without a terminal, what would be asked is refused.
+    #[arg(long, value_name = "MODE", hide_possible_values = true)]
     approval_mode: Option<Mode>,
     /// Same as --approval-mode yolo.
-    #[arg(short, long, conflicts_with = "approval_mode", help_heading = WORK)]
+    #[arg(short, long, conflicts_with = "approval_mode")]
     yolo: bool,
     /// Tools that run without asking, such as write_file or "run_shell_command(cargo test)"; comma-separated.
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',', help_heading = WORK)]
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     allowed_tools: Vec<String>,
     /// Additional workspace folders; comma-separated.
-    #[arg(long, value_name = "FOLDERS", value_delimiter = ',', help_heading = WORK)]
+    #[arg(long, value_name = "FOLDERS", value_delimiter = ',')]
     include_directories: Vec<PathBuf>,
     /// Maximum model calls per turn [default: 100].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = WORK)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: Option<u32>,
     /// Policy files or folders to use instead of those in the home; comma-separated.
-    #[arg(long, value_name = "PATHS", value_delimiter = ',', help_heading = WORK)]
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     policy: Vec<PathBuf>,
 }
 

@@ -1,6 +1,7 @@
 //! `longhaul compress FILE`: a shorter session that an agent can continue from.
 
 mod by_model;
+mod in_place;
 mod json;
 mod load;
 mod report;
@@ -20,8 +21,10 @@ use longhaul_compaction::{
     PlanOptions, Rung, StaleCounts, Threshold, Tracker, Trigger, compact_offline, prepare,
 };
 use longhaul_conversation::{Estimate, Estimator, TokenCount};
+use longhaul_engine::{CompactionDeps, State, compact as run_compaction};
 use longhaul_formats::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use self::load::LoadedSession;
 use crate::destination::{Destination, Existing};
@@ -66,7 +69,13 @@ pub(crate) struct CompressOptions {
     /// Print the plan without writing anything.
     #[arg(long)]
     dry_run: bool,
-    /// Output file, or - for standard output; replaces an existing file, but never the input.
+    /// Compact a session of Longhaul's itself: recorded, and `sessions undo` takes it back.
+    #[arg(long, conflicts_with_all = ["out", "redact", "dry_run"])]
+    in_place: bool,
+    /// Replace OUT if it exists; the input is never replaced.
+    #[arg(long, requires = "out")]
+    overwrite: bool,
+    /// Output file, or - for standard output.
     #[arg(short, long = "output", value_name = "OUT")]
     out: Option<PathBuf>,
     /// Print one JSON object (see docs/json.md).
@@ -111,7 +120,14 @@ struct Compression {
 /// Reads a session, compacts it, writes the result and prints the report.
 pub(crate) fn run(options: &CompressOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let out = options.out.as_deref().filter(|_| !options.dry_run);
-    let destination = Destination::plan(out, &options.file, Existing::Replaced)?;
+    let existing = match options.overwrite {
+        true => Existing::Replaced,
+        false => Existing::Kept { unless: "--overwrite" },
+    };
+    let destination = match options.in_place {
+        true => Destination::Recorded(in_place::own_session(&options.file)?),
+        false => Destination::plan(out, &options.file, existing)?,
+    };
     let settings = with_flags(settings.clone(), options)?;
     let started = Instant::now();
     let mut compression = compress(options, &settings, destination, color)?;
@@ -162,12 +178,38 @@ fn compress(
         ContextWindow::find(options.window, settings, &session.info, counted.map(|size| size.highest));
     let plan_options = plan_options(options, settings, &session, window, counted);
     let set_by = set_by(settings, session.info.model());
+    if let Destination::Recorded(path) = &destination {
+        // What the log holds counts, not what was read of it: it may have grown, and it is locked now.
+        let (outcome, messages) = in_place::compact(path, &plan_options, options, settings, color)?;
+        let destination = if outcome.status.is_change() { destination } else { Destination::Nowhere };
+        session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
+        let written = WrittenSession { format: session.info.format, text: String::new(), lost: Vec::new() };
+        return Ok(Compression {
+            name: display_name(&options.file),
+            session,
+            tracker,
+            window,
+            counted,
+            outcome,
+            set_by,
+            redaction,
+            written,
+            destination,
+            saved: Vec::new(),
+            is_dry_run: false,
+        });
+    }
     // A dry run costs nothing.
     let by_model = match options.summariser {
         Summariser::Model if !options.dry_run => {
-            let subject =
-                by_model::CompactionInput { session: &session, tracker: &tracker, options: &plan_options };
-            Some(by_model::compact(subject, &options.model, settings, color)?)
+            let prepared = prepare(session.transcript.messages(), plan_options.empty);
+            let input = Input::new(&tracker, &prepared, &plan_options);
+            let run = async |deps: &CompactionDeps<'_>, cancel: &CancellationToken| {
+                Ok(run_compaction(&input, &settings.engine(), &State::default(), deps, cancel).await)
+            };
+            // What belongs in files is written with the result.
+            let files = by_model::UnsavedFiles;
+            Some(by_model::compact(session.info.model(), &files, &options.model, settings, color, run)?)
         }
         _ => None,
     };

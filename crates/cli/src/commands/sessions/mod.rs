@@ -145,7 +145,7 @@ pub(crate) fn run(
 impl Files {
     /// Plans the destination, before the session is read.
     fn destination(&self) -> anyhow::Result<Destination> {
-        let existing = if self.force { Existing::Replaced } else { Existing::Kept };
+        let existing = if self.force { Existing::Replaced } else { Existing::Kept { unless: "--force" } };
         Destination::plan(self.out.as_deref(), &session_file(&self.file)?, existing)
     }
 
