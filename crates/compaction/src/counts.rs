@@ -18,8 +18,8 @@ pub struct MeasuredMessage {
 pub struct CountedSize {
     /// The whole conversation: the newest count, and what came since.
     pub total: TokenCount,
-    /// The newest count.
-    pub counted: TokenCount,
+    /// The newest count; none since the transcript was last compacted or written anew.
+    pub counted: Option<TokenCount>,
     /// The largest count of a request of this conversation: its window holds at least that.
     pub highest: TokenCount,
     /// Tokens that nothing in the record explains: system prompt, tools, and what else the record leaves out.
@@ -28,27 +28,53 @@ pub struct CountedSize {
     pub scale: f64,
 }
 
-/// Counts that no longer hold: they were made before the transcript was shortened or written anew.
+/// The counts of a conversation that its agent compacts: those made before that no longer hold, but what they taught does.
 #[derive(Clone, Debug, Default)]
-pub struct StaleCounts(HashSet<MessageId>);
+pub struct CountHistory {
+    stale: HashSet<MessageId>,
+    /// The size before the newest compaction.
+    before: Option<CountedSize>,
+}
 
 /// The estimated tokens by which a conversation must have grown between counts to tell how its provider counts.
 const ENOUGH: f64 = 2_000.0;
 /// The least and the most that a provider's count differs from an estimate; beyond that the record is not what was sent.
 const SCALES: (f64, f64) = (0.5, 2.0);
 
-impl StaleCounts {
-    /// Follows a change before it is applied to a transcript of these messages.
-    pub fn observe<'m>(&mut self, change: &Change, messages: impl IntoIterator<Item = &'m MessageId>) {
+impl CountHistory {
+    /// Follows a change before it is applied; `messages` are those of the transcript until then.
+    pub fn observe<I>(&mut self, change: &Change, messages: impl FnOnce(&Self) -> I)
+    where
+        I: IntoIterator<Item = (MessageId, MeasuredMessage)>,
+    {
         if matches!(change, Change::Restart) {
-            self.0.extend(messages.into_iter().cloned());
+            let (ids, measured): (Vec<_>, Vec<_>) = messages(self).into_iter().unzip();
+            self.before = self.size(&measured, Estimate::ZERO);
+            self.stale.extend(ids);
         }
     }
 
-    /// The count of a message, unless it is stale.
+    /// The count of a message, unless it no longer holds.
     pub fn count_of(&self, message: &Message) -> Option<TokenCount> {
         let counted = message.usage.as_ref()?.input?;
-        (counted > TokenCount::ZERO && !self.0.contains(&message.id)).then_some(counted)
+        (counted > TokenCount::ZERO && !self.stale.contains(&message.id)).then_some(counted)
+    }
+
+    /// The size of the messages of the transcript now, beside a recorded system prompt and recorded tools. Where the provider
+    /// counted nothing since a compaction, it is the estimate in the measure of the counts before.
+    pub fn size(&self, messages: &[MeasuredMessage], recorded: Estimate) -> Option<CountedSize> {
+        CountedSize::of(messages, recorded).or_else(|| {
+            let before = self.before.as_ref()?;
+            let own: f64 = messages.iter().map(|message| message.size.as_f64()).sum();
+            let unrecorded = (before.unrecorded.0 as f64 - before.scale * recorded.as_f64()).max(0.0);
+            let total = unrecorded + before.scale * (own + recorded.as_f64());
+            Some(CountedSize {
+                total: TokenCount(total.round() as u64),
+                counted: None,
+                unrecorded: TokenCount(unrecorded.round() as u64),
+                ..*before
+            })
+        })
     }
 }
 
@@ -91,7 +117,7 @@ impl CountedSize {
         let total = counted + scale * (before - base);
         Some(Self {
             total: TokenCount(total.round() as u64),
-            counted: TokenCount(counted as u64),
+            counted: Some(TokenCount(counted as u64)),
             highest,
             unrecorded: TokenCount((counted - scale * base).max(0.0).round() as u64),
             scale,
@@ -152,21 +178,25 @@ mod tests {
     }
 
     #[test]
-    fn counts_before_a_compaction_are_stale() {
+    fn counts_before_a_compaction_are_stale_but_their_measure_holds() {
         let usage = Usage { input: Some(TokenCount(9)), ..Usage::default() };
         let message =
             |id: &str| Message { usage: Some(Box::new(usage)), ..Message::new(id, Role::Model, vec![]) };
-        let mut stale = StaleCounts::default();
-        let before = [MessageId::new("a")];
-        stale.observe(&Change::Counted(usage), &before);
-        assert_eq!(stale.count_of(&message("a")), Some(TokenCount(9)));
-        stale.observe(&Change::Restart, &before);
+        let mut history = CountHistory::default();
+        // 100 estimated tokens in a request that was counted as 9,100, and a reply of 20.
+        let before: Vec<_> = measured(&[(100, 0), (20, 9_100)]);
+        let before: Vec<_> = ["u", "a"].map(MessageId::new).into_iter().zip(before).collect();
+        history.observe(&Change::Counted(usage), |_| before.clone());
+        assert_eq!(history.count_of(&message("a")), Some(TokenCount(9)));
+        history.observe(&Change::Restart, |_| before.clone());
         assert_eq!(
-            [stale.count_of(&message("a")), stale.count_of(&message("b"))],
+            [history.count_of(&message("a")), history.count_of(&message("b"))],
             [None, Some(TokenCount(9))]
         );
+        let after = history.size(&measured(&[(30, 0)]), Estimate::ZERO).expect("known from before");
+        assert_eq!((after.total.0, after.unrecorded.0, after.counted), (9_030, 9_000, None));
         let nothing = Message { usage: Some(Box::default()), ..Message::new("c", Role::Model, vec![]) };
-        assert_eq!(stale.count_of(&nothing), None);
+        assert_eq!(history.count_of(&nothing), None);
     }
 
     proptest! {
@@ -179,7 +209,7 @@ mod tests {
                 let estimated: u64 = messages.iter().map(|(size, _)| size).sum::<u64>() + recorded;
                 let parts = size.unrecorded.0 as f64 + size.scale * estimated as f64;
                 prop_assert!((parts - size.total.0 as f64).abs() <= 1.5, "{parts} {}", size.total);
-                prop_assert!(size.total >= size.counted && size.highest >= size.counted);
+                prop_assert!(Some(size.total) >= size.counted && Some(size.highest) >= size.counted);
             }
         }
     }

@@ -10,7 +10,7 @@ use longhaul_conversation::{
 use serde_json::Value;
 
 use crate::breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
-use crate::counts::{CountedSize, MeasuredMessage, StaleCounts};
+use crate::counts::{CountHistory, MeasuredMessage};
 
 /// Survey of a conversation that changes: knows at any time where its tokens are.
 ///
@@ -31,7 +31,7 @@ pub struct Survey {
     total: Estimate,
     growth: Growth,
     dropped: Estimate,
-    stale: StaleCounts,
+    counts: CountHistory,
 }
 
 /// The state that turns parts into facts.
@@ -112,7 +112,8 @@ impl Survey {
 
     /// Follows one change of the conversation.
     pub fn apply(&mut self, change: &Change) {
-        self.stale.observe(change, self.facts.as_slice().iter().map(|facts| facts.shape.id()));
+        let measured = |facts: &Facts| (facts.shape.id().clone(), facts.measured());
+        self.counts.observe(change, |_| self.facts.as_slice().iter().map(measured).collect::<Vec<_>>());
         match change {
             Change::Put(message) => {
                 let facts = self.facts_of(message);
@@ -148,7 +149,7 @@ impl Survey {
     }
 
     fn facts_of(&mut self, message: &Message) -> Facts {
-        Facts { counted: self.stale.count_of(message), ..self.reader.facts_of(message) }
+        Facts { counted: self.counts.count_of(message), ..self.reader.facts_of(message) }
     }
 
     fn resize(&mut self, before: Option<&Facts>, after: Estimate) {
@@ -216,9 +217,8 @@ impl Survey {
     pub fn counted_breakdown(&self, system: &[Part], tools: &[ToolDeclaration], scale: f64) -> Breakdown {
         let estimated = self.breakdown(system, tools);
         let beside = Estimate::from(estimated.total) + self.total.scaled(-1.0);
-        let measured = |facts: &Facts| MeasuredMessage { size: facts.size, counted: facts.counted };
-        let messages: Vec<_> = self.facts.as_slice().iter().map(measured).collect();
-        match CountedSize::of(&messages, beside) {
+        let messages: Vec<_> = self.facts.as_slice().iter().map(Facts::measured).collect();
+        match self.counts.size(&messages, beside) {
             Some(counted) => estimated.scaled(counted.scale).following(counted),
             None => estimated.scaled(scale),
         }
@@ -405,6 +405,10 @@ impl FactReader {
 }
 
 impl Facts {
+    fn measured(&self) -> MeasuredMessage {
+        MeasuredMessage { size: self.size, counted: self.counted }
+    }
+
     fn main_kind(&self) -> Kind {
         let heaviest =
             self.kinds.iter().max_by(|(_, a), (_, b)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));

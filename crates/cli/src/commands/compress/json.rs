@@ -95,7 +95,7 @@ fn report(report: &Report, compression: &Compression) -> Value {
         "rung": report.rung,
         "plan": compression.outcome.plan.to_string(),
         "summariser": report.summariser,
-        "counted": counted.map(|counted| counted.counted),
+        "counted": counted.and_then(|counted| counted.counted),
         "unrecorded": counted.map(|counted| counted.unrecorded),
         "window": report.window,
         "window_source": window.source_name(),

@@ -17,8 +17,8 @@ use longhaul_app::models::{ContextWindow, known_scale};
 use longhaul_app::sessions::Redaction;
 use longhaul_app::settings::{Provenance, Settings};
 use longhaul_compaction::{
-    Budget, BudgetSettings, CountedSize, Fixed, Input, InvalidThreshold, MaskWhen, MeasuredMessage, Outcome,
-    PlanOptions, Rung, StaleCounts, Threshold, Tracker, Trigger, compact_offline, prepare,
+    Budget, BudgetSettings, CountHistory, CountedSize, Fixed, Input, InvalidThreshold, MaskWhen, Outcome,
+    PlanOptions, Rung, Threshold, Tracker, Trigger, compact_offline, prepare,
 };
 use longhaul_conversation::{Estimate, Estimator, TokenCount};
 use longhaul_engine::{CompactionDeps, State, compact as run_compaction};
@@ -26,7 +26,7 @@ use longhaul_formats::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use self::load::LoadedSession;
+use self::load::{LoadedSession, measured};
 use crate::destination::{Destination, Existing};
 use crate::input::display_name;
 use crate::options::ModelOptions;
@@ -171,9 +171,9 @@ fn compress(
     color: Color,
 ) -> anyhow::Result<Compression> {
     let mut redaction = options.redact.then(Redaction::default);
-    let LoadedSession { mut session, tracker, stale } =
-        LoadedSession::read(&options.file, redaction.as_mut())?;
-    let counted = counted_size(&session, &stale, &settings.estimator());
+    let LoadedSession { mut session, tracker, counts } =
+        LoadedSession::read(&options.file, &settings.estimator(), redaction.as_mut())?;
+    let counted = counted_size(&session, &counts, &settings.estimator());
     let window =
         ContextWindow::find(options.window, settings, &session.info, counted.map(|size| size.highest));
     let plan_options = plan_options(options, settings, &session, window, counted);
@@ -280,12 +280,10 @@ fn plan_options(
 }
 
 /// The size of the session, if its provider counted any of it.
-fn counted_size(session: &Session, stale: &StaleCounts, estimator: &Estimator) -> Option<CountedSize> {
-    let messages = session.transcript.messages().iter().map(|message| MeasuredMessage {
-        size: estimator.message(message),
-        counted: stale.count_of(message),
-    });
-    CountedSize::of(&messages.collect::<Vec<_>>(), fixed(session, estimator).total().into())
+fn counted_size(session: &Session, counts: &CountHistory, estimator: &Estimator) -> Option<CountedSize> {
+    let messages = session.transcript.messages().iter();
+    let messages: Vec<_> = messages.map(|message| measured(message, counts, estimator)).collect();
+    counts.size(&messages, fixed(session, estimator).total().into())
 }
 
 fn fixed(session: &Session, estimator: &Estimator) -> Fixed {

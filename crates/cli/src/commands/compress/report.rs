@@ -80,7 +80,10 @@ fn sizes(page: &mut Page, compression: &Compression) {
         page.line(&line);
     }
     if let Some(counted) = &compression.counted {
-        let mut line = format!("  before: {} counted by the provider", thousands(counted.counted.0));
+        let mut line = match counted.counted {
+            Some(counted) => format!("  before: {} counted by the provider", thousands(counted.0)),
+            None => "  before: estimated in the provider's measure".to_string(),
+        };
         if counted.unrecorded > TokenCount::ZERO {
             line.push_str(&format!("; {} not in the file stay", thousands(counted.unrecorded.0)));
         }

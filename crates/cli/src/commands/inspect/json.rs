@@ -32,8 +32,8 @@ pub(super) fn object(inspection: &Inspection) -> Value {
         "results": breakdown.results,
         "tokens": {
             "total": breakdown.total,
-            "estimated": breakdown.counted.is_none(),
-            "counted": breakdown.counted.map(|counted| counted.counted),
+            "estimated": breakdown.counted.and_then(|counted| counted.counted).is_none(),
+            "counted": breakdown.counted.and_then(|counted| counted.counted),
             "unrecorded": breakdown.counted.map(|counted| counted.unrecorded),
             "dropped": breakdown.dropped,
             "window": window.size,

@@ -62,11 +62,12 @@ fn title(page: &mut Page, inspection: &Inspection) {
 fn context(page: &mut Page, inspection: &Inspection) {
     let Inspection { info, breakdown, window, .. } = inspection;
     let share = breakdown.total.share_of(window.size);
+    let has_count = breakdown.counted.is_some_and(|counted| counted.counted.is_some());
     page.gap();
     let line = format!(
         "{} tokens{}, {} of a {}-token window{}",
         thousands(breakdown.total.0),
-        if breakdown.counted.is_some() { "" } else { " (estimated)" },
+        if has_count { "" } else { " (estimated)" },
         percent(share),
         thousands(window.size.0),
         window.whose(info),
@@ -82,8 +83,11 @@ fn context(page: &mut Page, inspection: &Inspection) {
     let gauge = page.gauge(share, page.screen.width.min(60));
     page.line(&gauge);
     if let Some(counted) = &breakdown.counted {
-        let since = breakdown.total - counted.counted;
-        let mut line = format!("{} counted by the provider", thousands(counted.counted.0));
+        let mut line = match counted.counted {
+            Some(newest) => format!("{} counted by the provider", thousands(newest.0)),
+            None => "Not counted since it was last compacted".to_string(),
+        };
+        let since = breakdown.total - counted.counted.unwrap_or(breakdown.total);
         if since > TokenCount::ZERO {
             line.push_str(&format!(", {} estimated since", thousands(since.0)));
         }
