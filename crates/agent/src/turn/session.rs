@@ -83,6 +83,8 @@ pub(crate) struct CompactionRequest {
 
 /// The least and the most by which counts may change the estimates: beyond that it was not this request that was counted.
 const SCALES: (f64, f64) = (0.5, 2.0);
+/// A count below this share of the estimate is none of the whole request.
+const LEAST_BELIEVED: f64 = 0.25;
 /// A difference between counts and estimates below this share is left as it is.
 const NOTICEABLE: f64 = 0.02;
 
@@ -242,6 +244,11 @@ impl AgentSession {
         let ratio = counted.tokens.0 as f64 / (estimated.0 as f64).max(1.0);
         let present =
             self.first_estimator.weights.chars_per_token / self.settings.estimator.weights.chars_per_token;
+        // Some servers count only what they had not cached: a compaction that relied on that would come too late.
+        if present * ratio < LEAST_BELIEVED {
+            self.counted = None;
+            return;
+        }
         let factor = (present * ratio).clamp(SCALES.0, SCALES.1);
         if (factor / present - 1.0).abs() > NOTICEABLE {
             let estimator = self.first_estimator.scaled(factor);

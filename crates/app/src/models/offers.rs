@@ -5,7 +5,7 @@ use std::time::Duration;
 use longhaul_conversation::{ModelError, WindowSource};
 use longhaul_providers::{
     HttpClient, HttpModel, Key, KnownProvider, Network, OfferedModel, ProviderSettings, Surroundings,
-    known_providers, priced_models,
+    default_model, known_providers, priced_models,
 };
 
 use super::{ChosenModel, Models};
@@ -104,7 +104,9 @@ impl Models<'_> {
     pub(super) fn default_of(&self, provider: &ProviderSettings) -> Option<String> {
         let first = || {
             let offered = runtime().ok()?.block_on(self.server(provider).offered(STARTING)).ok()?;
-            offered.into_iter().next().map(|model| model.name)
+            let vendors = default_model(&provider.name);
+            let usual = offered.iter().find(|model| vendors == Some(model.name.as_str()));
+            usual.or(offered.first()).map(|model| model.name.clone())
         };
         let usual = self.providers.usual_model(provider).map(str::to_string);
         Some(format!("{}/{}", provider.name, usual.or_else(first)?))

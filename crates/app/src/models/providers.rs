@@ -125,12 +125,12 @@ impl Providers {
         with_key.or_else(|| self.named(self.fallback.as_deref()?))
     }
 
-    /// The model of a provider to talk to where none is named: that of the settings, else the usual one of a vendor. What a
-    /// server at an address of the user's own has, only it can tell.
+    /// The model of a provider to talk to where none is named: that of the settings, else the usual one of a vendor. Many servers
+    /// follow OpenAI, and what one at another address has only it can tell.
     pub(super) fn usual_model(&self, provider: &ProviderSettings) -> Option<&str> {
         let set = self.usual.get(&provider.name).map(String::as_str);
-        let is_vendors = || Self::is_usual(provider);
-        set.or_else(|| default_model(&provider.name).filter(|_| is_vendors()))
+        let is_known = provider.format != WireFormat::OpenAi || Self::is_usual(provider);
+        set.or_else(|| default_model(&provider.name).filter(|_| is_known))
     }
 }
 

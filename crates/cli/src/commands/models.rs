@@ -58,10 +58,11 @@ pub(crate) fn run(
             names.iter().for_each(|name| page.line(&model_line(name, None)));
         }
     }
-    page.heading("Short names");
-    for (alias, model) in model_aliases().filter(|(_, model)| wanted(known_model(model).unwrap_or_default()))
-    {
-        page.line(&format!("  {alias:<12} {model}"));
+    let aliases = model_aliases().filter(|(_, model)| wanted(known_model(model).unwrap_or_default()));
+    let aliases: Vec<_> = aliases.map(|(alias, model)| format!("  {alias:<12} {model}")).collect();
+    if !aliases.is_empty() {
+        page.heading("Short names");
+        aliases.iter().for_each(|line| page.line(line));
     }
     if !lacking.is_empty() {
         page.heading("No key");

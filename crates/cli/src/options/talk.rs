@@ -23,13 +23,13 @@ pub(crate) struct TalkOptions {
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
     pub(crate) window: Option<TokenCount>,
     /// Continue the latest session of this folder; short for --resume latest.
-    #[arg(short, long = "continue", conflicts_with = "resume")]
+    #[arg(short, long = "continue", group = "resumed")]
     continues: bool,
     /// Resume a session: latest, its number in `sessions list`, its id, or a session file.
-    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
+    #[arg(long, group = "resumed", value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
     resume: Option<PathBuf>,
     /// With --resume or -c: continue in a copy and leave the session unchanged, even while another program writes it.
-    #[arg(long)]
+    #[arg(long, requires = "resumed")]
     pub(crate) fork: bool,
     /// Output format: text, json or stream-json [default: text].
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]

@@ -221,7 +221,11 @@ fn compress(
             || compact_offline(&Input::new(&tracker, &prepared, &plan_options)),
         )
     });
-    let messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
+    let mut messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
+    if outcome.status.is_change() {
+        // Counts of the longer session would say that the shorter one is full.
+        messages.iter_mut().for_each(|message| message.usage = None);
+    }
     session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
     // Only the JSON report shows the messages once more.
     let shown = if options.json { session.transcript.messages().to_vec() } else { Vec::new() };
@@ -262,7 +266,7 @@ fn plan_options(
     let scale = counted.map_or_else(|| known_scale(settings, session.info.model()), |size| size.scale);
     let estimator = settings.estimator().scaled(scale);
     let mut fixed = fixed(session, &estimator);
-    if let Some(size) = counted {
+    if let Some(size) = counted.filter(|size| is_carried(size, window)) {
         let recorded = fixed.total() + estimator.messages(session.transcript.messages());
         fixed.system += size.total - recorded;
     }
@@ -277,6 +281,12 @@ fn plan_options(
         empty: usual.empty,
         estimator,
     }
+}
+
+/// Returns true if a window holds what the provider counted beside the file. A smaller one is that of another agent, whose own
+/// system prompt and tools nobody knows.
+fn is_carried(size: &CountedSize, window: ContextWindow) -> bool {
+    size.unrecorded.0 <= window.size.0 / 2
 }
 
 /// The size of the session, if its provider counted any of it.

@@ -3,7 +3,7 @@
 use longhaul_compaction::{Outcome, Status};
 use longhaul_conversation::TokenCount;
 
-use super::Compression;
+use super::{Compression, is_carried};
 use crate::destination::Destination;
 use crate::doubts::doubt_text;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
@@ -84,7 +84,12 @@ fn sizes(page: &mut Page, compression: &Compression) {
             Some(counted) => format!("  before: {} counted by the provider", thousands(counted.0)),
             None => "  before: estimated in the provider's measure".to_string(),
         };
-        if counted.unrecorded > TokenCount::ZERO {
+        if !is_carried(counted, *window) {
+            line = format!(
+                "  without {} tokens not in the file, too many for this window",
+                thousands(counted.unrecorded.0)
+            );
+        } else if counted.unrecorded > TokenCount::ZERO {
             line.push_str(&format!("; {} not in the file stay", thousands(counted.unrecorded.0)));
         }
         let line = fit(&line, page.screen.width);

@@ -85,7 +85,7 @@ fn context(page: &mut Page, inspection: &Inspection) {
     if let Some(counted) = &breakdown.counted {
         let mut line = match counted.counted {
             Some(newest) => format!("{} counted by the provider", thousands(newest.0)),
-            None => "Not counted since it was last compacted".to_string(),
+            None => "No count by the provider since the last compaction".to_string(),
         };
         let since = breakdown.total - counted.counted.unwrap_or(breakdown.total);
         if since > TokenCount::ZERO {
