@@ -268,7 +268,7 @@ fn a_proxy_is_gone_through() {
 #[test]
 fn a_window_that_nobody_knows_is_told() {
     // The server does not list its models, so that it cannot say either.
-    let unlisted = openai::error(404, "x", "not_found", "no such path");
+    let unlisted = longhaul_testkit::fake_provider::openai::error(404, "x", "not_found", "no such path");
     let answers = (0..2).map(|_| Wire::OpenAi.texts(&["Yes."]));
     let sandbox = Sandbox::new(Wire::OpenAi, std::iter::once(unlisted).chain(answers));
     let said = text(&sandbox.run(&["-m", "llama99", "-p", "hi"]).stderr);
