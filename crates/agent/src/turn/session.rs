@@ -86,7 +86,7 @@ const SCALES: (f64, f64) = (0.5, 2.0);
 /// A count below this share of the estimate is none of the whole request.
 const LEAST_BELIEVED: f64 = 0.25;
 /// A difference between counts and estimates below this share is left as it is.
-const NOTICEABLE: f64 = 0.02;
+const NOTICEABLE: f64 = 0.1;
 
 impl AgentSession {
     /// The session in this log.
