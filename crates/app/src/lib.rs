@@ -31,6 +31,7 @@ pub mod failure;
 pub mod memory;
 pub mod models;
 pub mod project;
+pub mod purge;
 pub mod runtime;
 pub mod sessions;
 pub mod settings;

@@ -22,7 +22,6 @@ mod trust;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
 use longhaul_app::failure::hinted;
 use longhaul_app::project;
 use longhaul_app::settings::Settings;
@@ -60,7 +59,7 @@ fn no_thread(error: std::io::Error) -> ExitCode {
 
 fn run() -> ExitCode {
     let mut args =
-        Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error, Color::of_arguments()));
+        Args::read().unwrap_or_else(|error| failure::exit_for_usage(&error, Color::of_arguments()));
     if let Some(error) = args.misplaced() {
         failure::exit_for_usage(&error, args.color);
     }
@@ -93,7 +92,10 @@ fn run() -> ExitCode {
         Command::Uninstall(options) => commands::install::run_uninstall(options, color),
         Command::Guard(args) => commands::guard::run(args, &screen),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
-        Command::Completions { shell } => commands::completions::run(Args::command(), *shell),
+        Command::Completions { shell } => commands::completions::run(Args::definition(), *shell),
+        Command::Man(options) => commands::man::run(options, Args::definition()),
+        Command::Models(options) => commands::models::run(options, load_settings, color),
+        Command::Purge(options) => commands::purge::run(options, color),
     };
     ended(&done, color)
 }

@@ -35,6 +35,7 @@ mod breakdown;
 mod budget;
 mod calibrate;
 mod compose;
+mod counts;
 mod curate;
 mod cut;
 mod draft;
@@ -87,6 +88,7 @@ pub use budget::{
 };
 pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
 pub use compose::{ComposeOptions, Composed, compose};
+pub use counts::{CountHistory, CountedSize, MeasuredMessage};
 pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, plan_cut};
 pub use draft::{Draft, DraftRefusal, Preview, preview, summarise};

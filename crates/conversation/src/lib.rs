@@ -56,7 +56,7 @@ pub use fingerprint::{Fingerprint, fingerprint_content, fingerprint_message};
 pub use fragment::FragmentPlace;
 pub use ids::{CallId, MessageId, Ordinal};
 pub use json_size::{message_json_len, message_size};
-pub use limits::{FALLBACK_WINDOW, WindowSource, context_window, known_models};
+pub use limits::{FALLBACK_WINDOW, WindowSource, context_window, known_models, window_for};
 pub use message::{Message, Role};
 pub use meter::{Consumption, SpendMeter};
 pub use model::{AnswerLimit, FinishReason, Model, ModelError, ModelStream, ResponseEvent};

@@ -205,6 +205,13 @@ impl Conversation {
         Ok(outcome)
     }
 
+    /// From now on sizes are estimated like this.
+    pub fn set_estimator(&mut self, estimator: Estimator) {
+        self.estimator = estimator;
+        self.gauge = Gauge::new(estimator);
+        self.transcript.messages().iter().for_each(|message| self.gauge.observe(message));
+    }
+
     /// Undoes a compaction or a masking, the newest unless one is named, and tells which it was: the transcript is as if
     /// it had not happened, later messages included. The next automatic pass waits until the request would not fit.
     ///

@@ -110,7 +110,7 @@ impl Steps {
                     self.steps.push(HistoryStep::TakenBack(id.clone()));
                 }
             }
-            Change::Restart => {}
+            Change::Restart | Change::Counted(_) => {}
         }
     }
 

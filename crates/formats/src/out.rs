@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use longhaul_conversation::{
-    Change, Extra, Message, MessageId, Ordinal, Part, Sequence, Timestamp, ToolDeclaration, Usage,
+    Change, Extra, Message, MessageId, Ordinal, Part, Sequence, Timestamp, TokenCount, ToolDeclaration, Usage,
 };
 use longhaul_wire::Intake;
 
@@ -216,6 +216,14 @@ impl<'s> Out<'s> {
         own.filter(|id| !self.knows(id)).unwrap_or_else(|| self.made_up_id())
     }
 
+    /// Takes in a count that stands in a record of its own, behind the answer.
+    pub(crate) fn count(&mut self, usage: Usage) {
+        self.note(None, None, Some(&usage));
+        if !usage.is_empty() {
+            (self.sink)(Event::Change(Change::Counted(usage)));
+        }
+    }
+
     /// Remembers a time, a model and a usage that a record states.
     pub(crate) fn note(&mut self, at: Option<Timestamp>, model: Option<&str>, usage: Option<&Usage>) {
         if let Some(at) = at {
@@ -229,7 +237,9 @@ impl<'s> Out<'s> {
                 self.info.models.push(model.to_string());
             }
         }
-        if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
+        // A notice that an agent wrote in the model's place counted nothing.
+        let is_count = |usage: &&Usage| !usage.is_empty() && usage.input != Some(TokenCount::ZERO);
+        if let Some(usage) = usage.filter(is_count) {
             self.info.last_usage = Some(*usage);
         }
     }

@@ -169,6 +169,8 @@ pub struct Options {
     pub editor: String,
     /// Notices to show first.
     pub greeting: Vec<Notice>,
+    /// A prompt to send at the start, as if it had been typed.
+    pub first_prompt: Option<String>,
 }
 
 /// An output surface.

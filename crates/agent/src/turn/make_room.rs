@@ -95,6 +95,7 @@ pub(super) async fn compact(
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();
     let engine_deps = compaction_deps(deps, &hook, &events, &clock);
+    session.scale = Some(shown_scale(session, turn));
     let settings = &session.settings.compaction;
     let outcome =
         session.conversation.compact(&options, settings, &engine_deps, deps.stamp(), cancel).await?;
@@ -114,6 +115,7 @@ async fn compact_if_due(
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();
     let engine_deps = compaction_deps(deps, &hook, &events, &clock);
+    session.scale = Some(shown_scale(session, turn));
     let settings = &session.settings.compaction;
     let prepared =
         session.conversation.prepare(options, settings, &engine_deps, deps.stamp(), cancel).await?;
@@ -121,6 +123,11 @@ async fn compact_if_due(
         finish_compaction(session, turn, &outcome, deps);
         outcome.result.status
     }))
+}
+
+/// The measure of the size that is shown now, and the model that it holds for.
+fn shown_scale(session: &AgentSession, turn: &TurnState) -> (String, f64) {
+    (turn.model(&session.settings).name.clone(), RequestWindow::of(session, turn).scale())
 }
 
 /// Puts instructions back that a compaction left out, and reports what came of it.

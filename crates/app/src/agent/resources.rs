@@ -10,7 +10,7 @@ use longhaul_workspace::Home;
 use super::compose::{agent_settings, budget, estimator, snapshots, surroundings};
 use super::{AgentOptions, Attendance, HelperModels, SubagentModels, Toolkit};
 use crate::clock::now;
-use crate::models::{ChosenModel, Models, SnapshotWriter};
+use crate::models::{ChosenModel, Models, SnapshotWriter, calibration_file};
 use crate::sessions::{OpenSession, new_id};
 use crate::settings::Settings;
 
@@ -62,7 +62,7 @@ impl<'s> AgentResources<'s> {
         });
         let subagent_models = SubagentModels::choose(&models, helpers.own(), toolkit.definitions());
         let deps = Self {
-            calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
+            calibration: calibration_file(&home),
             telemetry: settings.telemetry_file(home.root()),
             files: Folder::new(home.root()),
             options,

@@ -13,7 +13,7 @@ use longhaul_formats::{Session, read_session};
 
 use crate::project::session_file;
 
-pub use import::{ImportedSession, RecordedSession, bring_in, new_id, read};
+pub use import::{ImportedSession, RecordedSession, already_here, bring_in, new_id, read};
 pub use input::{Input, ProgressReader, display_name, is_stdin, open, without_progress};
 pub use open::{FoundSession, OpenSession, begin, find};
 pub use redaction::Redaction;

@@ -35,7 +35,7 @@ impl SeenParts {
                 self.0.rewind_to(id);
                 None
             }
-            Change::Restart => None,
+            Change::Restart | Change::Counted(_) => None,
         }
     }
 

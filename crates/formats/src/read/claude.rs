@@ -3,12 +3,13 @@
 //! The model's message comes in several lines with one `message.id`, between which results may already stand; they are
 //! one message. Lines of sub-agents are kept apart. What a user typed while the model worked is only in the queue's
 //! records, and what the program told the model beside the conversation in attachments: both are taken in where they
-//! cannot come between a call and its result.
+//! cannot come between a call and its result. Since 2.1.326 an attachment holds what was really sent, in `rendered`: that
+//! counts, and one without it was not sent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{CallId, Message, MessageId, Origin, Part, Role, Vendor};
-use longhaul_wire::anthropic::{read_block, user_text};
+use longhaul_wire::anthropic::{read_block, read_tool, user_text};
 use serde_json::Value;
 
 use super::{Known, Reader};
@@ -61,6 +62,8 @@ struct Claude {
     waiting: Vec<Message>,
     /// True if the last user line only echoed a command; what the program adds behind it is the command's text.
     after_command: bool,
+    /// True if attachments hold what was really sent.
+    is_rendered: bool,
 }
 
 impl Reader for Claude {
@@ -228,6 +231,15 @@ impl Claude {
             return out.skip("attachment");
         };
         let kind = attachment.str("type").unwrap_or("?").to_string();
+        let is_side = record.is_true("isSidechain") && self.is_side == Some(false);
+        if kind == "prompt_snapshot" {
+            if !is_side {
+                read_prompt(&mut attachment, out);
+            }
+            return out.skip("attachment:prompt_snapshot");
+        }
+        let rendered = record.take_array("rendered");
+        self.is_rendered |= rendered.is_some();
         let parts = match kind.as_str() {
             "queued_command" => match attachment.take("prompt") {
                 Some(Json::String(text)) => user_text(text.into_owned(), None),
@@ -236,13 +248,17 @@ impl Claude {
                 }
                 _ => Vec::new(),
             },
+            _ if self.is_rendered => {
+                let origin = if is_memory(&kind) { Origin::Memory } else { Origin::Hook };
+                rendered.into_iter().flatten().flat_map(|sent| read_rendered(sent, origin)).collect()
+            }
             "nested_memory" | "memory" => {
                 let text =
                     attachment.take_object("content").and_then(|mut content| content.take_string("content"));
                 text.into_iter().map(|text| Part::text(Origin::Memory, text)).collect()
             }
             "skill_listing" | "hook_additional_context" | "mcp_instructions_delta" => {
-                let origin = if kind == "hook_additional_context" { Origin::Hook } else { Origin::Memory };
+                let origin = if is_memory(&kind) { Origin::Memory } else { Origin::Hook };
                 let content = attachment.take("content").or_else(|| attachment.take("addedBlocks"));
                 texts(content).into_iter().map(|text| Part::text(origin, text)).collect()
             }
@@ -251,7 +267,7 @@ impl Claude {
             _ if attachment.get("itemCount").and_then(Json::as_u64) == Some(0) => Vec::new(),
             _ => vec![Part::opaque(Origin::Hook, Vendor::Agent, Value::Object(attachment.into_map()))],
         };
-        if parts.is_empty() || record.is_true("isSidechain") && self.is_side == Some(false) {
+        if parts.is_empty() || is_side {
             return out.skip(&format!("attachment:{kind}"));
         }
         let id = record.take_string("uuid").map_or_else(|| out.made_up_id(), MessageId::new);
@@ -300,6 +316,34 @@ fn note_head(record: &Object<'_>, out: &mut Out<'_>) {
     }
     if out.info.directory.is_none() {
         out.info.directory = record.str("cwd").map(str::to_string);
+    }
+}
+
+/// Returns true if an attachment of this kind holds memory files, skills or instructions.
+fn is_memory(kind: &str) -> bool {
+    matches!(kind, "nested_memory" | "memory" | "instructions" | "skill_listing" | "mcp_instructions_delta")
+}
+
+/// The parts of one message as it was sent.
+fn read_rendered(sent: Json<'_>, origin: Origin) -> Vec<Part> {
+    match sent.into_object().and_then(|mut sent| sent.take("content")) {
+        Some(Json::String(text)) => vec![Part::text(origin, text)],
+        Some(Json::Array(blocks)) => {
+            blocks.into_iter().flat_map(|block| read_block(block, Role::User, Some(origin))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Reads the system prompt and the tools as they are sent from here on.
+fn read_prompt(attachment: &mut Object<'_>, out: &mut Out<'_>) {
+    let system = texts(attachment.take("systemPrompt"));
+    if !system.is_empty() {
+        out.info.system = system.into_iter().map(|text| Part::text(Origin::Hook, text)).collect();
+    }
+    if let Some(tools) = attachment.take_array("tools") {
+        let tools = tools.into_iter().filter_map(Json::into_object);
+        out.info.tools = tools.filter_map(|mut tool| tool.take_object("schema").map(read_tool)).collect();
     }
 }
 
@@ -395,6 +439,51 @@ mod tests {
             &[memory("a"), user("u", &json!("go")), memory("b")],
             &["user: memory \"a\"", "user: user \"go\"", "user: memory \"b\""],
         );
+    }
+
+    fn rendered(kind: &str, sent: &Value) -> Value {
+        let id = format!("at-{kind}");
+        json!({"type": "attachment", "uuid": id, "sessionId": "s", "rendered": sent, "renderedRole": "system",
+            "attachment": {"type": kind, "content": "as the program keeps it"}})
+    }
+
+    #[test]
+    fn attachments_count_as_they_were_sent() {
+        let unsent = json!({"type": "attachment", "uuid": "x", "sessionId": "s",
+            "attachment": {"type": "session_context", "context": {"big": "never sent"}}});
+        check_records(
+            &[
+                user("u", &json!("go")),
+                rendered(
+                    "environment",
+                    &json!([{"content": "Linux"}, {"content": [{"type": "text", "text": "bash"}]}]),
+                ),
+                rendered("skill_listing", &json!([{"content": "skills"}])),
+                unsent,
+            ],
+            &["user: user \"go\"", "user: hook \"Linux\", hook \"bash\"", "user: memory \"skills\""],
+        );
+    }
+
+    #[test]
+    fn a_prompt_snapshot_is_the_system_prompt_and_the_tools() {
+        let snapshot = |attachment: Value| json!({"type": "attachment", "uuid": "p", "sessionId": "s", "attachment": attachment});
+        let tool = json!({"name": "Bash", "description": "Runs.", "schema": {"name": "Bash", "description": "Runs.",
+            "input_schema": {"type": "object"}}});
+        let lines = [
+            user("u", &json!("go")),
+            snapshot(json!({"type": "prompt_snapshot", "systemPrompt": ["Old."]})),
+            snapshot(
+                json!({"type": "prompt_snapshot", "systemPrompt": ["Be brief.", "Be kind."], "tools": [tool]}),
+            ),
+        ];
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let session = read_text(&text);
+        assert_eq!(outline(session.transcript.messages()), ["user: user \"go\""]);
+        let system: Vec<_> = session.info.system.iter().filter_map(|part| part.as_text()).collect();
+        assert_eq!(system, ["Be brief.", "Be kind."]);
+        assert_eq!(session.info.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["Bash"]);
+        assert_eq!(session.info.tools[0].parameters, json!({"type": "object"}));
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl Codex {
             "token_count" => {
                 let info = payload.get("info");
                 let usage = info.and_then(|info| info.get("last_token_usage")).and_then(read_usage);
-                out.note(None, None, usage.as_ref());
+                usage.into_iter().for_each(|usage| out.count(usage));
                 let told = window(info.and_then(|info| info.get("model_context_window")));
                 out.info.window = told.or(out.info.window);
             }

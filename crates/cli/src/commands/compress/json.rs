@@ -76,7 +76,17 @@ fn contents(compression: &Compression) -> Value {
 
 fn report(report: &Report, compression: &Compression) -> Value {
     let Compression {
-        name, session, window, set_by, redaction, written, destination, saved, is_dry_run, ..
+        name,
+        session,
+        window,
+        counted,
+        set_by,
+        redaction,
+        written,
+        destination,
+        saved,
+        is_dry_run,
+        ..
     } = compression;
     json!({
         "file": name,
@@ -85,6 +95,8 @@ fn report(report: &Report, compression: &Compression) -> Value {
         "rung": report.rung,
         "plan": compression.outcome.plan.to_string(),
         "summariser": report.summariser,
+        "counted": counted.and_then(|counted| counted.counted),
+        "unrecorded": counted.map(|counted| counted.unrecorded),
         "window": report.window,
         "window_source": window.source_name(),
         "threshold": report.threshold,

@@ -1,8 +1,9 @@
 //! The compaction as text for people.
 
 use longhaul_compaction::{Outcome, Status};
+use longhaul_conversation::TokenCount;
 
-use super::Compression;
+use super::{Compression, is_carried};
 use crate::destination::Destination;
 use crate::doubts::doubt_text;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
@@ -77,6 +78,22 @@ fn sizes(page: &mut Page, compression: &Compression) {
             pad_left(&percent(share), 6)
         );
         page.line(&line);
+    }
+    if let Some(counted) = &compression.counted {
+        let mut line = match counted.counted {
+            Some(counted) => format!("  before: {} counted by the provider", thousands(counted.0)),
+            None => "  before: estimated in the provider's measure".to_string(),
+        };
+        if !is_carried(counted, *window) {
+            line = format!(
+                "  without {} tokens not in the file, too many for this window",
+                thousands(counted.unrecorded.0)
+            );
+        } else if counted.unrecorded > TokenCount::ZERO {
+            line.push_str(&format!("; {} not in the file stay", thousands(counted.unrecorded.0)));
+        }
+        let line = fit(&line, page.screen.width);
+        page.line(&page.screen.faint(&line));
     }
     let line = format!("  window: {} tokens{}", thousands(window.size.0), window.whose(&session.info));
     let line = fit(&line, page.screen.width);

@@ -32,7 +32,9 @@ pub(super) fn object(inspection: &Inspection) -> Value {
         "results": breakdown.results,
         "tokens": {
             "total": breakdown.total,
-            "estimated": true,
+            "estimated": breakdown.counted.and_then(|counted| counted.counted).is_none(),
+            "counted": breakdown.counted.and_then(|counted| counted.counted),
+            "unrecorded": breakdown.counted.map(|counted| counted.unrecorded),
             "dropped": breakdown.dropped,
             "window": window.size,
             "window_source": window.source_name(),

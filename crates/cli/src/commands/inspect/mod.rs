@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use longhaul_app::models::ContextWindow;
+use longhaul_app::models::{ContextWindow, known_scale};
 use longhaul_app::sessions::SeenParts;
 use longhaul_app::settings::Settings;
 use longhaul_compaction::{Breakdown, Survey, Threshold};
@@ -120,9 +120,15 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
         Event::CompactionStart | Event::CompactionEnd => {}
     })
     .with_context(|| format!("could not read {name}"))?;
-    let breakdown = survey.breakdown(&info.system, &info.tools);
+    let scale = known_scale(settings, info.model());
+    // With what was compacted away the transcript is none that a provider counted.
+    let breakdown = match options.all {
+        true => survey.breakdown(&info.system, &info.tools),
+        false => survey.counted_breakdown(&info.system, &info.tools, scale),
+    };
     work.ledger.learn_root(info.directory.as_deref().unwrap_or_default());
-    let window = ContextWindow::find(options.window, settings, &info);
+    let counted = breakdown.counted.map(|counted| counted.highest);
+    let window = ContextWindow::find(options.window, settings, &info, counted);
     let threshold = CompactionThreshold::find(settings, info.model(), window.size);
     Ok(Inspection { name, info, breakdown, work, side, warnings, window, threshold })
 }

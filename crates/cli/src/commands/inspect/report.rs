@@ -62,10 +62,12 @@ fn title(page: &mut Page, inspection: &Inspection) {
 fn context(page: &mut Page, inspection: &Inspection) {
     let Inspection { info, breakdown, window, .. } = inspection;
     let share = breakdown.total.share_of(window.size);
+    let has_count = breakdown.counted.is_some_and(|counted| counted.counted.is_some());
     page.gap();
     let line = format!(
-        "{} tokens (estimated), {} of a {}-token window{}",
+        "{} tokens{}, {} of a {}-token window{}",
         thousands(breakdown.total.0),
+        if has_count { "" } else { " (estimated)" },
         percent(share),
         thousands(window.size.0),
         window.whose(info),
@@ -80,8 +82,19 @@ fn context(page: &mut Page, inspection: &Inspection) {
     }
     let gauge = page.gauge(share, page.screen.width.min(60));
     page.line(&gauge);
-    if let Some(input) = info.last_usage.and_then(|usage| usage.input) {
-        let line = format!("The provider counted {} tokens for the last request.", thousands(input.0));
+    if let Some(counted) = &breakdown.counted {
+        let mut line = match counted.counted {
+            Some(newest) => format!("{} counted by the provider", thousands(newest.0)),
+            None => "No count by the provider since the last compaction".to_string(),
+        };
+        let since = breakdown.total - counted.counted.unwrap_or(breakdown.total);
+        if since > TokenCount::ZERO {
+            line.push_str(&format!(", {} estimated since", thousands(since.0)));
+        }
+        if counted.unrecorded > TokenCount::ZERO {
+            line.push_str(&format!("; {} not in the file", thousands(counted.unrecorded.0)));
+        }
+        let line = fit(&format!("{line}."), page.screen.width);
         page.line(&line);
     }
     if info.compactions > 0 || breakdown.dropped > TokenCount::ZERO {

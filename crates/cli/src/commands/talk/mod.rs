@@ -33,7 +33,7 @@ use crate::running::{Interrupted, until_interrupted};
 /// The message for the model: what was piped, then the prompt; nothing if both are empty.
 pub(crate) fn words(options: &TalkOptions) -> anyhow::Result<Option<Vec<Part>>> {
     let silence = if options.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
-    words::compose(options.prompt.as_deref(), silence)
+    words::compose(options.first_prompt(), silence)
 }
 
 /// Sends a prompt to a model and prints the answer.
@@ -67,16 +67,19 @@ fn talk(
         reporter.warn(text);
     })?;
     let found = options
-        .resume
-        .as_deref()
+        .resume()
         .map(|given| sessions::find(given, options.fork, &input::showing_progress))
         .transpose()?;
     let session_model = found.as_ref().and_then(FoundSession::model);
-    let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    let mut chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    match options.window {
+        Some(window) => chosen.set_window(window),
+        None => models.ask_window(&mut chosen),
+    }
     if chosen.is_window_assumed {
         let (name, window) = (&chosen.name, thousands(chosen.window.0));
         reporter.warn(&format!(
-            "the window of {name} is unknown; assuming {window} tokens (set it in longhaul.windows)"
+            "the window of {name} is unknown; assuming {window} tokens (set it with --window or in longhaul.windows)"
         ));
     }
     let named = options.model.as_deref().or(settings.model()).or(session_model.as_deref());
@@ -97,7 +100,7 @@ fn talk(
     let summaries = SessionSummariser::new(settings, &opened.project);
     let session = opened.id.clone();
     reporter.begin(&opened, &deps.model).context(NOT_WRITTEN)?;
-    let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
+    let source = if options.resume().is_some() { SessionSource::Resume } else { SessionSource::Startup };
     let mut agent = deps.open_agent(opened, memory);
     let mut closing_notes = None;
     let end = until_interrupted(async |cancel| {
