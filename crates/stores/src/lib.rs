@@ -1,0 +1,1 @@
+//! Finds the sessions of coding agents.
