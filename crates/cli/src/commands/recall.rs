@@ -124,7 +124,7 @@ fn look_through(search: &mut Search, id: &str, path: &Path) -> anyhow::Result<()
         Event::Side { chain, message } => {
             search.observe(&SessionRef::new(format!("{id}/{chain}")), &message);
         }
-        Event::Warning(_) | Event::CompactionStart | Event::CompactionEnd => {}
+        Event::Warning(_) | Event::Call(_) | Event::CompactionStart | Event::CompactionEnd => {}
     })?;
     Ok(())
 }

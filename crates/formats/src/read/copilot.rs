@@ -136,7 +136,7 @@ impl Copilot {
             ..Usage::default()
         };
         if !usage.is_empty() {
-            out.note(None, figures.str("model"), Some(&usage.with_thoughts_apart()));
+            out.note(None, figures.str("model"), None);
             self.usage = Some((figures.str("apiCallId").map(str::to_string), usage.with_thoughts_apart()));
         }
         out.skip("session.usage_record");

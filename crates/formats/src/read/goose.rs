@@ -11,8 +11,8 @@ use longhaul_wire::{Json, Object, body_of_url, each_object, read_arguments, text
 use serde_json::Value;
 
 use super::{Known, Reader};
-use crate::Format;
 use crate::out::Out;
+use crate::{CountedCall, Format};
 
 pub(super) const KNOWN: Known = Known {
     format: Format::Goose,
@@ -49,12 +49,12 @@ impl Reader for Goose {
             out.note(session.time(key), None, None);
         }
         let config = session.get("model_config");
-        let model = config.and_then(|config| config.get("model_name")).and_then(Json::as_str);
-        out.note(None, model, None);
+        let model = config.and_then(|config| config.get("model_name")).and_then(Json::as_str).map(str::to_string);
+        out.note(None, model.as_deref(), None);
         let messages = session.take_list("conversation").unwrap_or_default();
         each_object(messages, "conversation", out, |message, _, out| self.message(message, out));
         out.end_compaction();
-        // The session tells its last call only, not which message it made.
+        // The session tells the sum of its calls and the last one, not which message it made.
         let count = |key| session.get(key).and_then(Json::as_u64).map(TokenCount);
         let usage = Usage {
             input: count("input_tokens"),
@@ -62,6 +62,13 @@ impl Reader for Goose {
             total: count("total_tokens"),
             ..Usage::default()
         };
+        let sum = Usage {
+            input: count("accumulated_input_tokens"),
+            output: count("accumulated_output_tokens"),
+            ..Usage::default()
+        };
+        let at = out.info.ended;
+        out.call(CountedCall { message: None, at, model, usage: if sum.is_empty() { usage } else { sum } });
         out.note(None, None, Some(&usage));
     }
 }

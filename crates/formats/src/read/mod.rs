@@ -256,7 +256,7 @@ impl Collector {
                 self.side_chains[place].messages.push(message);
             }
             Event::Warning(warning) => self.warnings.push(warning),
-            Event::CompactionStart | Event::CompactionEnd => {}
+            Event::Call(_) | Event::CompactionStart | Event::CompactionEnd => {}
         }
     }
 

@@ -12,8 +12,8 @@ use longhaul_wire::{Json, Object, each_object, read_arguments, text_parts};
 use serde_json::Value;
 
 use super::{Known, Reader};
-use crate::Format;
 use crate::out::Out;
+use crate::{CountedCall, Format};
 
 pub(super) const KNOWN: Known = Known {
     format: Format::VsCodeChat,
@@ -196,7 +196,7 @@ fn read_request(mut request: Object<'_>, out: &mut Out<'_>) {
         output: count(["outputTokens", "completionTokens"]),
         ..Usage::default()
     };
-    out.note(at, model.as_deref(), Some(&usage));
+    out.call(CountedCall { message: None, at, model, usage });
 }
 
 /// One call of the model: what it said, its calls, and their results.

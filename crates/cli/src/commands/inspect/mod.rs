@@ -117,7 +117,7 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
             side.chains.insert(chain);
         }
         Event::Warning(warning) => warnings.push(warning),
-        Event::CompactionStart | Event::CompactionEnd => {}
+        Event::Call(_) | Event::CompactionStart | Event::CompactionEnd => {}
     })
     .with_context(|| format!("could not read {name}"))?;
     let breakdown = survey.breakdown(&info.system, &info.tools);

@@ -13,8 +13,8 @@ use longhaul_wire::{Json, Object, body_of_url, read_arguments, text_parts};
 
 use super::chat_pieces::read_declarations;
 use super::{Known, Reader};
-use crate::Format;
 use crate::out::Out;
+use crate::{CountedCall, Format};
 
 pub(super) const KNOWN: Known = Known {
     format: Format::Kimi,
@@ -173,8 +173,10 @@ impl Kimi {
             }
             Some("step.end") => {
                 let usage = event.get("usage").and_then(|usage| read_usage(usage, &PRESENT));
-                out.note(at, self.model.as_deref(), usage.as_ref());
-                self.step = None;
+                let message = self.step.take().map(|(_, id)| id);
+                if let Some(usage) = usage {
+                    out.call(CountedCall { message, at, model: self.model.clone(), usage });
+                }
             }
             kind => out.skip(&format!("event:{}", kind.unwrap_or("?"))),
         }

@@ -4,6 +4,7 @@ use longhaul_conversation::{CallId, Message, MessageId, Origin, Part, Role, Time
 use longhaul_wire::{Json, Object, read_arguments};
 
 use super::{UsageKeys, read_call, read_content, read_part, read_result, read_usage};
+use crate::CountedCall;
 use crate::out::Out;
 
 const KEYS: UsageKeys =
@@ -75,7 +76,9 @@ impl Python {
             }
             "StatusUpdate" => {
                 let usage = payload.get("token_usage").and_then(|usage| read_usage(usage, &KEYS));
-                out.note(at, None, usage.as_ref());
+                if let Some(usage) = usage {
+                    out.call(CountedCall { message: None, at, model: None, usage });
+                }
             }
             // The wire file names neither the summary nor what stayed.
             "CompactionEnd" => out.skip("compaction"),
