@@ -14,9 +14,10 @@ use crate::commands::inspect::InspectOptions;
 use crate::commands::memory::MemoryArgs;
 use crate::commands::policy::PolicyArgs;
 use crate::commands::recall::RecallOptions;
-use crate::commands::sessions::SessionsCommand;
+use crate::commands::sessions::SessionsArgs;
 use crate::commands::skills::SkillsArgs;
 use crate::commands::trust::TrustCommand;
+use crate::commands::usage::UsageOptions;
 use crate::options::TalkOptions;
 use crate::output::Color;
 
@@ -46,13 +47,14 @@ pub(crate) enum Command {
     Eval(EvalOptions),
     /// Search this folder's sessions, including what was compacted away.
     Recall(RecallOptions),
-    /// List, show, import, delete, repair and convert sessions; undo compactions.
-    #[command(subcommand)]
-    Sessions(SessionsCommand),
+    /// List, show, import, delete, repair and convert sessions; undo compactions; defaults to `sessions list`.
+    Sessions(SessionsArgs),
     /// List and correct the rules recognised in a session.
     Rules(DirectivesArgs),
     /// List and correct the requests recognised in a session.
     Requests(DirectivesArgs),
+    /// Show what sessions have used, in tokens and money, by day, model, project or agent.
+    Usage(UsageOptions),
     /// Play a scripted session that gets compacted; needs no key and no network.
     Demo(DemoOptions),
     /// Show memory files and add facts to them; defaults to `memory show`.

@@ -19,14 +19,15 @@ mod running;
 mod settings;
 mod trust;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use longhaul_app::clock::now;
 use longhaul_app::failure::hinted;
-use longhaul_app::project;
 use longhaul_app::settings::Settings;
 use longhaul_app::withheld::WithheldVariables;
+use longhaul_app::{found, project};
 use longhaul_workspace::check_threads;
 
 use crate::args::{Args, Command};
@@ -88,6 +89,7 @@ fn run() -> ExitCode {
         Command::Agents(command) => commands::agents::run(command, load_settings, color),
         Command::Policy(command) => commands::policy::run(command, load_settings, color),
         Command::Recall(options) => commands::recall::run(options, &screen),
+        Command::Usage(options) => commands::usage::run(options, &screen),
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(Args::command(), *shell),
@@ -125,8 +127,15 @@ fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
     ended.unwrap_or_else(|error| failure::report(&error, &Screen::of_stderr(color)))
 }
 
-/// Replaces the name of a session by its file.
+/// Replaces the name of a session by its file. `latest`, which is also meant where none is named, is the one of this folder
+/// that was used last, by whatever agent.
 fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
-    *file = project::session_file(file)?;
+    *file = if *file == Path::new(project::LATEST) && file.symlink_metadata().is_err() {
+        let session = found::latest()?;
+        eprintln!("note: {}", reports::found::chosen(&session, now()));
+        session.path
+    } else {
+        project::session_file(file)?
+    };
     Ok(())
 }

@@ -49,7 +49,8 @@ impl Reader for Goose {
             out.note(session.time(key), None, None);
         }
         let config = session.get("model_config");
-        let model = config.and_then(|config| config.get("model_name")).and_then(Json::as_str).map(str::to_string);
+        let model =
+            config.and_then(|config| config.get("model_name")).and_then(Json::as_str).map(str::to_string);
         out.note(None, model.as_deref(), None);
         let messages = session.take_list("conversation").unwrap_or_default();
         each_object(messages, "conversation", out, |message, _, out| self.message(message, out));
