@@ -34,8 +34,6 @@ pub fn find(reach: Reach) -> Found {
     let user = environment::of_process();
     let places = Places::new(platform(), user.user_home.as_deref(), |name| std::env::var_os(name));
     let index = Home::resolve(&user).ok().map(|home| home.found_sessions());
-    // Looking must not make a home where there is none.
-    let index = index.filter(|index| index.ancestors().nth(2).is_some_and(Path::is_dir));
     let found = find_sessions(&places, index.as_deref());
     let mut sessions = found.sessions;
     if reach == Reach::Project {
@@ -121,7 +119,9 @@ pub(crate) fn by_name(name: &str, own: Option<&Project>, count: usize) -> anyhow
         return Ok(None);
     }
     let all = find(Reach::Everything).sessions;
-    let alike: Vec<&FoundSession> = all.iter().filter(|session| session.head.id.starts_with(name)).collect();
+    // Ids of some agents begin with a word and `_`; a list shows what follows it.
+    let is_named = |id: &str| id.starts_with(name) || id.rsplit('_').next().is_some_and(|id| id.starts_with(name));
+    let alike: Vec<&FoundSession> = all.iter().filter(|session| is_named(&session.head.id)).collect();
     let exact = alike.iter().find(|session| session.head.id == name);
     match (exact, &alike[..]) {
         (Some(session), _) | (None, [session]) => Ok(Some(session.path.clone())),

@@ -57,6 +57,9 @@ impl FoundSession {
     }
 }
 
+/// For fewer sessions no folder is made for an index.
+const WORTH_AN_INDEX: usize = 50;
+
 /// Finds all sessions. Nothing but the index is written, and that only if something changed; without an index everything is
 /// read afresh.
 pub fn find_sessions(places: &Places, index_file: Option<&Path>) -> FoundSessions {
@@ -83,7 +86,8 @@ pub fn find_sessions(places: &Places, index_file: Option<&Path>) -> FoundSession
         };
         read.push((file, heads));
     }
-    if let Some(path) = index_file.filter(|_| has_news || index.has_rest()) {
+    let is_worth_it = |path: &&Path| read.len() >= WORTH_AN_INDEX || path.parent().is_some_and(Path::is_dir);
+    if let Some(path) = index_file.filter(is_worth_it).filter(|_| has_news || index.has_rest()) {
         // Without it the next list takes longer, and that is all.
         let stored = read.iter().map(|(file, heads)| (&*file.path, file.stamp, &heads[..]));
         Index::save(path, stored).ok();

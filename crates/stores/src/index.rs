@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use longhaul_workspace::write_private_cache;
+use longhaul_workspace::{create_private_folder, write_private_cache};
 use serde::{Deserialize, Serialize};
 
 use crate::head::Head;
@@ -69,6 +69,9 @@ impl Index {
         });
         let stored = Stored { version: VERSION, files: files.collect() };
         let bytes = serde_json::to_vec(&stored).expect("heads are plain values");
+        if let Some(folder) = path.parent() {
+            create_private_folder(folder)?;
+        }
         write_private_cache(path, &bytes)
     }
 }
