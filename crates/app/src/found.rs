@@ -120,7 +120,8 @@ pub(crate) fn by_name(name: &str, own: Option<&Project>, count: usize) -> anyhow
     }
     let all = find(Reach::Everything).sessions;
     // Ids of some agents begin with a word and `_`; a list shows what follows it.
-    let is_named = |id: &str| id.starts_with(name) || id.rsplit('_').next().is_some_and(|id| id.starts_with(name));
+    let is_named =
+        |id: &str| id.starts_with(name) || id.rsplit('_').next().is_some_and(|id| id.starts_with(name));
     let alike: Vec<&FoundSession> = all.iter().filter(|session| is_named(&session.head.id)).collect();
     let exact = alike.iter().find(|session| session.head.id == name);
     match (exact, &alike[..]) {
