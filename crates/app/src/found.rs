@@ -11,6 +11,9 @@ use crate::environment;
 use crate::failure::hinted;
 use crate::project::{LATEST, Project};
 
+/// What stands on the command line for a session that was not named: no file has such a name.
+pub const UNNAMED: &str = "<latest>";
+
 /// Which sessions are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {

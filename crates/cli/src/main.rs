@@ -130,9 +130,12 @@ fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
 /// Replaces the name of a session by its file. `latest`, which is also meant where none is named, is the one of this folder
 /// that was used last, by whatever agent.
 fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
-    *file = if *file == Path::new(project::LATEST) && file.symlink_metadata().is_err() {
+    let is_unnamed = *file == Path::new(found::UNNAMED);
+    *file = if is_unnamed || *file == Path::new(project::LATEST) && file.symlink_metadata().is_err() {
         let session = found::latest()?;
-        eprintln!("note: {}", reports::found::chosen(&session, now()));
+        if is_unnamed {
+            eprintln!("note: {}", reports::found::chosen(&session, now()));
+        }
         session.path
     } else {
         project::session_file(file)?

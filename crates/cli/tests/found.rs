@@ -64,7 +64,7 @@ fn a_session_is_chosen_by_default_by_number_and_by_id() {
         "{}",
         text(&chosen.stderr)
     );
-    let named = |name: &str| sandbox.json(&["inspect", name, "--json"])["session"].clone();
+    let named = |name: &str| sandbox.json(&["inspect", name, "--json"])["turns"][0]["text"].clone();
     assert_eq!(named("1"), named("aaaaaaaa"));
     assert_eq!(named("latest"), named("1"));
     assert_ne!(named("bbbbbbbb"), named("1"));

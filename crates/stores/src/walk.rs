@@ -37,21 +37,21 @@ impl Stamp {
 
 /// The files of a place. A place that is not there has none; a folder that may not be read is named.
 pub(crate) fn files_of(place: &Place, notices: &mut Vec<Notice>) -> Vec<FoundFile> {
-    let mut paths = vec![place.root.clone()];
+    let mut paths = vec![(place.root.clone(), None)];
     for (depth, name) in place.pattern.iter().enumerate() {
         let is_last = depth + 1 == place.pattern.len();
         let mut next = Vec::new();
-        for folder in paths {
+        for (folder, _) in paths {
             if name.contains('*') {
                 entries(&folder, name, is_last, &mut next, place, notices);
             } else {
-                next.push(folder.join(name));
+                next.push((folder.join(name), None));
             }
         }
         paths = next;
     }
-    let found = |path: PathBuf| {
-        let meta = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let found = |(path, meta): (PathBuf, Option<fs::Metadata>)| {
+        let meta = meta.or_else(|| fs::metadata(&path).ok()).filter(fs::Metadata::is_file)?;
         let mut stamp = Stamp::of(&meta);
         if place.kind == PlaceKind::Database {
             // What was written last may still lie in the log beside it.
@@ -74,7 +74,7 @@ fn entries(
     folder: &Path,
     pattern: &str,
     is_last: bool,
-    into: &mut Vec<PathBuf>,
+    into: &mut Vec<(PathBuf, Option<fs::Metadata>)>,
     place: &Place,
     notices: &mut Vec<Notice>,
 ) {
@@ -90,7 +90,9 @@ fn entries(
         // A file cannot hold what the rest of the pattern names, and asking would cost a call for each.
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if is_last || !is_file {
-            into.push(entry.path());
+            // Asked through its folder, a file costs less than by its whole path; links are followed later.
+            let meta = if is_last && is_file { entry.metadata().ok() } else { None };
+            into.push((entry.path(), meta));
         }
     }
 }

@@ -143,9 +143,12 @@ impl OpenCode {
         let tail = from.map_or_else(Vec::new, |from| self.shown.split_off(from));
         self.shown.clear();
         out.restart();
-        if !message.parts.is_empty() {
-            self.put(message, out);
+        let mut message = message;
+        if message.parts.is_empty() {
+            // What opencode sends in the place of the mark.
+            message.parts.push(Part::text(Origin::Hook, "What did we do so far?"));
         }
+        self.put(message, out);
         summary.parts.retain(|part| part.origin == Origin::Summary);
         self.put(summary, out);
         for kept in tail {
@@ -377,8 +380,9 @@ mod tests {
             assert_eq!(session.info.compactions, 1);
             outline(session.transcript.messages()).join("; ")
         };
-        assert_eq!(done(None), "model: summary \"sum\"; user: user \"d\"");
-        assert_eq!(done(Some("b")), "model: summary \"sum\"; user: user \"b\"; user: user \"d\"");
+        let asked = "user: hook \"What did we do so far?\"; model: summary \"sum\"";
+        assert_eq!(done(None), format!("{asked}; user: user \"d\""));
+        assert_eq!(done(Some("b")), format!("{asked}; user: user \"b\"; user: user \"d\""));
     }
 
     #[test]
