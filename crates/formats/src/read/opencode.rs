@@ -60,8 +60,8 @@ impl Reader for OpenCode {
     }
 
     fn finish(&mut self, out: &mut Out<'_>) {
-        if let Some(mark) = self.mark.take() {
-            // It was interrupted: nothing was compacted.
+        // It was interrupted: nothing was compacted.
+        if let Some(mark) = self.mark.take().filter(|mark| !mark.message.parts.is_empty()) {
             self.put(mark.message, out);
         }
         if let Some(id) = self.reverted.take().map(MessageId::new).filter(|id| out.knows(id)) {
@@ -101,6 +101,10 @@ impl OpenCode {
                     let data = error.get("data").and_then(|data| data.get("message")).and_then(Json::as_str);
                     let text = data.or_else(|| error.get("name").and_then(Json::as_str)).unwrap_or("error");
                     read.parts.push(Part::text(Origin::Hook, text));
+                }
+                if read.parts.is_empty() {
+                    // The model has only begun to answer.
+                    return out.skip("message:empty");
                 }
                 if origin == Origin::Summary && self.mark.is_some() && !info.has("error") {
                     return self.compact(read, out);
@@ -393,6 +397,13 @@ mod tests {
         let session = read(&json!({}), &[message("user", "a", &json!({}), &text("a")), mark, failed]);
         assert_eq!(session.info.compactions, 0);
         assert_eq!(outline(session.transcript.messages())[0], "user: user \"a\"");
+    }
+
+    #[test]
+    fn an_answer_that_has_only_begun_is_none() {
+        let begun = message("assistant", "a", &json!({}), &json!([{"type": "step-start"}]));
+        let session = read(&json!({}), &[message("user", "u", &json!({}), &text("a")), begun]);
+        assert_eq!(outline(session.transcript.messages()), ["user: user \"a\""]);
     }
 
     #[test]
