@@ -114,7 +114,7 @@ fn address(path: &Path, file: &mut File) -> io::Result<String> {
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                address.push(char::from(*byte))
+                address.push(char::from(*byte));
             }
             byte => address.push_str(&format!("%{byte:02X}")),
         }

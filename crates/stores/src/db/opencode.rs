@@ -75,7 +75,7 @@ pub(super) fn document(database: &Connection, id: &str) -> Result<Value, StoreRe
         database.prepare("SELECT id, message_id, data FROM part WHERE session_id = ?1 ORDER BY id")?;
     let mut rows = statement.query([id])?;
     while let Some(row) = rows.next()? {
-        let part = with_id(row.get(2)?, row.get(0)?);
+        let part = with_id(&row.get::<_, String>(2)?, row.get(0)?);
         parts.entry(row.get(1)?).or_default().push(part);
     }
     let mut messages = Vec::new();
@@ -85,14 +85,14 @@ pub(super) fn document(database: &Connection, id: &str) -> Result<Value, StoreRe
     while let Some(row) = rows.next()? {
         let message: String = row.get(0)?;
         let parts = parts.remove(&message).unwrap_or_default();
-        messages.push(json!({"info": with_id(row.get(1)?, message), "parts": parts}));
+        messages.push(json!({"info": with_id(&row.get::<_, String>(1)?, message), "parts": parts}));
     }
     Ok(json!({"info": info, "messages": messages}))
 }
 
 /// A row's JSON with the id that the export puts into it.
-fn with_id(data: String, id: String) -> Value {
-    let mut fields = match parse(&data) {
+fn with_id(data: &str, id: String) -> Value {
+    let mut fields = match parse(data) {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };

@@ -98,7 +98,7 @@ impl Reader for Kimi {
             }
             "llm.request" => self.model = record.take_string("model"),
             "config.update" | "llm.set_model" => {
-                self.model = record.take_string("model").or(self.model.take())
+                self.model = record.take_string("model").or(self.model.take());
             }
             _ => out.skip(&kind),
         }
@@ -125,7 +125,7 @@ impl Kimi {
             }
             Some("tool") => {
                 let call = message.take_string("toolCallId").map_or_else(|| CallId::new(""), CallId::new);
-                let result = ToolResult::text(call, text_of(read_content(content, Origin::Tool)));
+                let result = ToolResult::text(call, text_of(&read_content(content, Origin::Tool)));
                 Message::new(id, Role::User, vec![Part::result(result)])
             }
             _ => Message::new(id, Role::User, read_content(content, origin)),
@@ -266,7 +266,8 @@ fn read_part(part: Json<'_>, origin: Origin) -> Vec<Part> {
             vec![Part::thought(Thought { text, signature: None, item: None })]
         }
         Some(kind @ ("image_url" | "audio_url" | "video_url")) => {
-            let url = match part.take(&kind.to_string()) {
+            let kind = kind.to_owned();
+            let url = match part.take(&kind) {
                 Some(Json::String(url)) => Some(url.into_owned()),
                 Some(Json::Object(mut at)) => at.take_string("url"),
                 _ => None,
@@ -280,7 +281,7 @@ fn read_part(part: Json<'_>, origin: Origin) -> Vec<Part> {
     }
 }
 
-fn text_of(parts: Vec<Part>) -> String {
+fn text_of(parts: &[Part]) -> String {
     parts.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
 }
 
@@ -308,7 +309,7 @@ fn read_result(call: CallId, mut result: Object<'_>) -> ToolResult {
     let is_text = parts.iter().all(|part| part.as_text().is_some());
     let mut read = ToolResult::text(call, "").with_status(status);
     if is_text {
-        read.output = Output::Text(text_of(parts));
+        read.output = Output::Text(text_of(&parts));
     } else {
         (read.output, read.nested) = (Output::Empty, parts);
     }
