@@ -96,7 +96,7 @@ fn own_latest() -> anyhow::Result<Option<FoundSession>> {
         modified: session.updated,
         head: Head {
             id: session.id().to_string(),
-            title: Some(session.display_name().to_string()),
+            title: Some(session.display_name()),
             updated: Some(session.updated),
             ..Head::default()
         },
