@@ -22,6 +22,7 @@ use crate::commands::recall::RecallOptions;
 use crate::commands::sessions::SessionsArgs;
 use crate::commands::skills::SkillsArgs;
 use crate::commands::trust::TrustArgs;
+use crate::commands::usage::UsageOptions;
 use crate::options::TalkOptions;
 use crate::output::Color;
 
@@ -90,6 +91,8 @@ pub(crate) enum Command {
     Rules(DirectivesArgs),
     /// List and correct the requests recognised in a session.
     Requests(DirectivesArgs),
+    /// Show what sessions have used, in tokens and money, by day, model, project or agent.
+    Usage(UsageOptions),
     /// Play a scripted session that gets compacted; needs no key and no network.
     Demo(DemoOptions),
     /// Show memory files and add facts to them; defaults to `memory show`.

@@ -204,7 +204,6 @@ fn what_cannot_be_opened_is_named() {
 fn wrong_usage_has_its_own_exit_code() {
     for arguments in [
         &[][..],
-        &["inspect"],
         &["inspect", "a", "b"],
         &["inspekt"],
         &["inspect", "--window", "many", FIXTURE],

@@ -65,7 +65,7 @@ pub use own_texts::{
     OWN_TAGS, SNAPSHOT_TAG, neutralise_snapshots, piped_input, snapshot_through, wrap_by_origin,
 };
 pub use pairing::{
-    FaultKind, MessageShape, PairingFault, Repair, Repaired, find_faults, find_faults_in, repair,
+    FaultKind, MessageShape, PairingFault, Repair, Repaired, RequestForm, find_faults, find_faults_in, repair,
 };
 pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
 pub use prompt::find_task;

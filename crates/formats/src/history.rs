@@ -83,7 +83,7 @@ impl Steps {
             Event::CompactionEnd => self.end_compaction(transcript),
             // What a compaction brings was not said.
             Event::Change(change) if self.compacting.is_none() => self.change(change),
-            Event::Change(_) | Event::Side { .. } | Event::Warning(_) => {}
+            Event::Change(_) | Event::Side { .. } | Event::Call(_) | Event::Warning(_) => {}
         }
     }
 

@@ -37,7 +37,7 @@ mod write;
 
 pub use detect::detect_format;
 pub use error::ReadError;
-pub use event::{Event, Warning};
+pub use event::{CountedCall, Event, Warning};
 pub use format::Format;
 pub use history::{HistoryStep, SessionHistory, read_history};
 pub use info::{Question, SessionInfo, Skipped};

@@ -7,7 +7,7 @@ use longhaul_conversation::{
 };
 use longhaul_wire::Intake;
 
-use crate::{Event, Format, SessionInfo, Warning};
+use crate::{CountedCall, Event, Format, SessionInfo, Warning};
 
 /// Past this many, warnings are only counted: a broken file of any size stays readable.
 const WARNINGS_SHOWN: usize = 1000;
@@ -101,7 +101,32 @@ impl<'s> Out<'s> {
     pub(crate) fn put(&mut self, message: Message) {
         let message = self.marked(message);
         self.note(message.at, message.model.as_deref(), message.usage.as_deref());
+        self.count(&message);
         (self.sink)(Event::Change(Change::Put(message)));
+    }
+
+    /// Tells the figures of the call that made a message, if it has any.
+    pub(crate) fn count(&mut self, message: &Message) {
+        if let Some(usage) = message.usage.as_deref() {
+            let Message { id, at, model, .. } = message;
+            let (message, model) = (Some(id.clone()), model.clone());
+            self.call(CountedCall { message, at: *at, model, usage: *usage });
+        }
+    }
+
+    /// As [`Self::count`], for a call that says nothing about the size of the conversation.
+    fn count_aside(&mut self, message: &Message) {
+        let last = self.info.last_usage;
+        self.count(message);
+        self.info.last_usage = last;
+    }
+
+    /// Tells and remembers the figures of a call.
+    pub(crate) fn call(&mut self, call: CountedCall) {
+        self.note(call.at, call.model.as_deref(), Some(&call.usage));
+        if !call.usage.is_empty() {
+            (self.sink)(Event::Call(Box::new(call)));
+        }
     }
 
     /// Hands on a change to messages that have their marks.
@@ -183,6 +208,7 @@ impl<'s> Out<'s> {
 
     /// A message of a sub-agent's.
     pub(crate) fn side(&mut self, chain: &str, message: Message) {
+        self.count_aside(&message);
         (self.sink)(Event::Side { chain: chain.to_string(), message });
     }
 
@@ -217,7 +243,7 @@ impl<'s> Out<'s> {
     }
 
     /// Takes in a count that stands in a record of its own, behind the answer.
-    pub(crate) fn count(&mut self, usage: Usage) {
+    pub(crate) fn count_conversation(&mut self, usage: Usage) {
         self.note(None, None, Some(&usage));
         if !usage.is_empty() {
             (self.sink)(Event::Change(Change::Counted(usage)));

@@ -111,6 +111,11 @@ impl Home {
         self.root.join("longhaul").join("trusted_contents.json")
     }
 
+    /// The index of sessions found in the places of other agents; it can be deleted at any time.
+    pub fn found_sessions(&self) -> PathBuf {
+        self.root.join("longhaul").join("found_sessions.json")
+    }
+
     /// Which hooks of projects the user has been told of.
     pub fn trusted_hooks(&self) -> PathBuf {
         self.root.join("trusted_hooks.json")

@@ -55,6 +55,7 @@ mod protected;
 mod shared_lock;
 mod staged;
 mod trust;
+mod worktree;
 mod write;
 mod written_folders;
 
@@ -84,6 +85,7 @@ pub use trust::{
     ContentChange, Contents, Decider, Fingerprint, Trust, TrustLevel, TrustQuery, TrustRule, TrustedContents,
     TrustedFolders, changes_between,
 };
+pub use worktree::main_worktree;
 pub use write::{
     Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,
     may_write_in, write_private_atomically, write_private_cache,

@@ -21,3 +21,4 @@ pub(crate) mod sessions;
 pub(crate) mod skills;
 pub(crate) mod talk;
 pub(crate) mod trust;
+pub(crate) mod usage;

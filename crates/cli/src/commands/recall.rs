@@ -1,11 +1,11 @@
 //! `longhaul recall QUERY`: searches this project's sessions, including what was compacted away.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use longhaul_app::failure::hinted;
+use longhaul_app::found::{self, Reach};
 use longhaul_app::project::{self, Project, session_file};
 use longhaul_app::sessions::SeenParts;
 use longhaul_archive::{Hit, Search, SessionRef};
@@ -23,6 +23,9 @@ pub(crate) struct RecallOptions {
     /// Search one session only: latest, its number in `sessions list`, its id, or a session file.
     #[arg(long, value_name = "SESSION")]
     session: Option<PathBuf>,
+    /// Search the sessions of every project.
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
     /// Maximum number of results.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit)]
     limit: usize,
@@ -80,16 +83,26 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
         return Ok(vec![(name_of(&path)?, path)]);
     }
     let no_sessions = || project::failure(longhaul_sessions::StoreError::NoSessions);
-    let project = Project::find()?.ok_or_else(no_sessions)?;
-    let listing = project.store().list().context("could not list the sessions")?;
     let mut files = Vec::new();
-    for session in listing.sessions {
-        let id = session.id().to_string();
-        let chains = project.store().chats().join(&id);
-        files.push((id.clone(), session.path));
-        files.extend(jsonl_in(&chains).into_iter().map(|path| {
+    let project = Project::find()?.filter(|_| !options.all);
+    if let Some(project) = &project {
+        let listing = project.store().list().context("could not list the sessions")?;
+        for session in listing.sessions {
+            let id = session.id().to_string();
+            let chains = project.store().chats().join(&id);
+            files.push((id.clone(), session.path));
+            files.extend(jsonl_in(&chains).into_iter().map(|path| {
+                let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                (format!("{id}/{agent}"), path)
+            }));
+        }
+    }
+    let others = if options.all { found::find(Reach::Everything) } else { found::others(project.as_ref()) };
+    for session in others.sessions {
+        files.push((session.head.id.clone(), session.path));
+        files.extend(session.children.into_iter().map(|path| {
             let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            (format!("{id}/{agent}"), path)
+            (format!("{}/{agent}", session.head.id), path)
         }));
     }
     if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
@@ -115,7 +128,7 @@ fn jsonl_in(folder: &Path) -> Vec<PathBuf> {
 fn look_through(search: &mut Search, id: &str, path: &Path) -> anyhow::Result<()> {
     let mut seen = SeenParts::default();
     let session = SessionRef::new(id);
-    read(File::open(path)?, &mut |event| match event {
+    read(longhaul_app::sessions::open(path)?, &mut |event| match event {
         Event::Change(change) => {
             if let Some(message) = seen.new_parts(&change) {
                 search.observe(&session, &message);
@@ -124,7 +137,7 @@ fn look_through(search: &mut Search, id: &str, path: &Path) -> anyhow::Result<()
         Event::Side { chain, message } => {
             search.observe(&SessionRef::new(format!("{id}/{chain}")), &message);
         }
-        Event::Warning(_) | Event::CompactionStart | Event::CompactionEnd => {}
+        Event::Warning(_) | Event::Call(_) | Event::CompactionStart | Event::CompactionEnd => {}
     })?;
     Ok(())
 }

@@ -124,6 +124,12 @@ impl Claude {
         let echoes =
             parts.iter().any(|part| part.as_text().is_some_and(|text| text.contains("<command-name>")));
         self.after_command = echoes;
+        if is_compact_command(&parts) {
+            // What stands behind the command tells the summary what to dwell on; nobody asked for it to be done.
+            for part in parts.iter_mut().filter(|part| part.origin == Origin::User) {
+                part.origin = Origin::Hook;
+            }
+        }
         let id = record.take_string("uuid").map_or_else(|| out.made_up_id(), MessageId::new);
         let mut read = Message::new(id, Role::User, parts);
         read.at = record.time("timestamp");
@@ -197,7 +203,9 @@ impl Claude {
         }
         let begun = self.model_ids.get(&message.id).copied();
         if begun == Some(out.info.compactions) {
-            out.note(message.at, message.model.as_deref(), message.usage.as_deref());
+            // The figures grow with the answer.
+            out.count(&message);
+            out.note(message.at, message.model.as_deref(), None);
             return out.extend(message.id, message.parts);
         }
         self.flush(out);
@@ -297,6 +305,11 @@ impl Claude {
         }
         out.skip("queue-operation");
     }
+}
+
+/// True if the user called for a compaction.
+fn is_compact_command(parts: &[Part]) -> bool {
+    parts.iter().filter_map(Part::as_text).any(|text| text.contains("<command-name>/compact</command-name>"))
 }
 
 /// The message with an id of its own: a record is written once, and the same id again must not replace another message.
@@ -431,6 +444,40 @@ mod tests {
         let session = read_text(&text);
         assert_eq!(session.info.format, Format::ClaudeCode);
         assert_eq!(outline(session.transcript.messages()), expected);
+    }
+
+    #[test]
+    fn the_focus_of_a_compaction_is_no_request() {
+        let command = "<command-name>/compact</command-name>\n<command-args>keep the db rule</command-args>";
+        let other = command.replace("/compact", "/review");
+        let typed = |text: &str| {
+            let session = read_text(&user("u", &json!(text)).to_string());
+            session.transcript.messages()[0]
+                .parts
+                .iter()
+                .any(|part| part.origin == longhaul_conversation::Origin::User)
+        };
+        assert!(!typed(command));
+        assert!(typed(&other));
+    }
+
+    #[test]
+    fn the_figures_of_a_call_grow_with_its_answer() {
+        let said = |output: u64| {
+            let message = json!({"id": "m", "role": "assistant", "model": "claude-sonnet-4-5",
+                "content": [{"type": "text", "text": "x"}], "usage": {"input_tokens": 3, "output_tokens": output}});
+            json!({"type": "assistant", "uuid": format!("u{output}"), "sessionId": "s", "message": message})
+        };
+        let mut calls = Vec::new();
+        let file = format!("{}\n{}\n", said(1), said(9));
+        let info = crate::read(file.as_bytes(), &mut |event| {
+            if let crate::Event::Call(call) = event {
+                calls.push((call.message.map(|id| id.to_string()), call.usage.output.map(|output| output.0)));
+            }
+        });
+        let m = || Some("m".to_string());
+        assert_eq!(calls, [(m(), Some(1)), (m(), Some(9))]);
+        assert_eq!(info.ok().and_then(|info| info.last_usage?.output).map(|output| output.0), Some(9));
     }
 
     #[test]

@@ -235,6 +235,7 @@ impl Gemini {
     fn marked(&self, message: Message, out: &mut Out<'_>) -> Message {
         let message = out.marked(message);
         out.note(message.at, message.model.as_deref(), message.usage.as_deref());
+        out.count(&message);
         message
     }
 

@@ -37,8 +37,9 @@ use crate::reports::written::{print, print_json, screen};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompressOptions {
-    /// Session file (format detected automatically), - for standard input, or a session of this folder: latest, its number in
-    /// `sessions list`, or its id.
+    /// Session file (format detected automatically), - for standard input, or a session of this folder, of any agent: latest, its
+    /// number in `sessions list`, or its id [default: latest].
+    #[arg(value_name = "SESSION", default_value = longhaul_app::found::UNNAMED, hide_default_value = true)]
     pub(crate) file: PathBuf,
     /// Context window in tokens, such as 200000, 200k or 1m [default: the model's].
     #[arg(long, value_name = "N", value_parser = parse_tokens)]

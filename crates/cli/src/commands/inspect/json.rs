@@ -78,6 +78,7 @@ pub(super) fn object(inspection: &Inspection) -> Value {
             "message": mark(fault.ordinal, &fault.message),
             "id": fault.message.as_str(),
             "call": fault.call.as_ref().map(|call| call.as_str()),
+            "refused_in": fault.kind.refused_in().iter().map(|form| form.as_str()).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "skipped": info.skipped.iter()
             .map(|(kind, count)| (kind.to_string(), json!(count)))

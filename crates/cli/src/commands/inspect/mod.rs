@@ -22,8 +22,9 @@ use crate::output::{Screen, print, print_json};
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectOptions {
-    /// Session file (format detected automatically), - for standard input, or a session of this folder: latest, its number in
-    /// `sessions list`, or its id.
+    /// Session file (format detected automatically), - for standard input, or a session of this folder, of any agent: latest, its
+    /// number in `sessions list`, or its id [default: latest].
+    #[arg(value_name = "SESSION", default_value = longhaul_app::found::UNNAMED, hide_default_value = true)]
     pub(crate) file: PathBuf,
     /// Context window in tokens, such as 200000, 200k or 1m [default: the model's].
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
@@ -117,7 +118,7 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
             side.chains.insert(chain);
         }
         Event::Warning(warning) => warnings.push(warning),
-        Event::CompactionStart | Event::CompactionEnd => {}
+        Event::Call(_) | Event::CompactionStart | Event::CompactionEnd => {}
     })
     .with_context(|| format!("could not read {name}"))?;
     let scale = known_scale(settings, info.model());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longhaul_conversation::{FaultKind, PairingFault, TokenCount};
+use longhaul_conversation::{FaultKind, PairingFault, RequestForm, TokenCount};
 use longhaul_formats::Format;
 
 use super::Inspection;
@@ -233,6 +233,17 @@ fn turns(page: &mut Page, inspection: &Inspection) {
     page.more(turns.len(), LISTED, "turns");
 }
 
+/// The form in which an agent sends what its sessions hold, where it has only one.
+fn own_form(format: Format) -> Option<RequestForm> {
+    match format {
+        Format::Codex | Format::OpenAiResponses => Some(RequestForm::OpenAiResponses),
+        Format::ClaudeCode | Format::Anthropic => Some(RequestForm::Anthropic),
+        Format::OpenAiChat => Some(RequestForm::OpenAiChat),
+        Format::GeminiJsonl | Format::GeminiJson | Format::GeminiContents => Some(RequestForm::Gemini),
+        _ => None,
+    }
+}
+
 fn faults(page: &mut Page, inspection: &Inspection) {
     let faults = &inspection.breakdown.faults;
     if faults.is_empty() {
@@ -240,7 +251,12 @@ fn faults(page: &mut Page, inspection: &Inspection) {
         let line = page.screen.good("  every call has its result; any provider accepts this conversation");
         return page.line(&line);
     }
-    page.heading(&format!("Pairing: {}", plural(faults.len(), "fault", "faults")));
+    let own = own_form(inspection.info.format);
+    let is_refused = |fault: &PairingFault| own.is_none_or(|own| fault.kind.refused_in().contains(&own));
+    match own.filter(|_| !faults.iter().any(is_refused)) {
+        Some(own) => page.heading(&format!("Pairing: accepted by {}, where it comes from", own.name())),
+        None => page.heading(&format!("Pairing: {}", plural(faults.len(), "fault", "faults"))),
+    }
     let mut kinds: BTreeMap<FaultKind, Vec<&PairingFault>> = BTreeMap::new();
     for fault in faults {
         kinds.entry(fault.kind).or_default().push(fault);
@@ -256,6 +272,12 @@ fn faults(page: &mut Page, inspection: &Inspection) {
         let line = format!("  {count} × {}: {}{more}", kind.describe(), places.join(", "));
         let line = page.screen.warning(&fit(&line, page.screen.width));
         page.line(&line);
+        let refused = kind.refused_in();
+        if refused != RequestForm::ALL {
+            let names: Vec<&str> = refused.iter().map(|form| form.name()).collect();
+            let line = page.screen.faint(&format!("    refused by {}", names.join(", ")));
+            page.line(&line);
+        }
     }
     let name = if inspection.name == "standard input" { "-" } else { &inspection.name };
     let line = format!("  fix with: longhaul sessions repair {} -o OUT", visible(name));

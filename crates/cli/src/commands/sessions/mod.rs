@@ -35,7 +35,7 @@ pub(crate) struct SessionsArgs {
 
 #[derive(Debug, Subcommand)]
 enum SessionsCommand {
-    /// List this folder's sessions.
+    /// List this project's sessions, of all agents; with --all those of every project.
     List(list::ListOptions),
     /// Show a session's messages.
     Show(show::ShowOptions),
