@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use longhaul_conversation::ToolDeclaration;
 use longhaul_skills::{ACTIVATE_TOOL, Activation, Skill, load_activation, needs_search, search_skills};
-use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments};
+use longhaul_tools::{
+    BoxFuture, PermittedEffects, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -138,7 +140,15 @@ mod tests {
 
     async fn run(tool: &ActivateSkill, name: &str) -> ToolOutcome {
         let (id, cancel, args) = (CallId::from("c1"), CancellationToken::new(), json!({"name": name}));
-        tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await.outcome
+        tool.run(ToolInvocation {
+            id: &id,
+            args: &args,
+            progress: &|_| {},
+            cancel: &cancel,
+            permitted: PermittedEffects::Any,
+        })
+        .await
+        .outcome
     }
 
     #[tokio::test]

@@ -2,7 +2,9 @@
 
 use longhaul_conversation::ToolDeclaration;
 use longhaul_skills::{SEARCH_TOOL, Skill, render_matches, search_skills};
-use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments};
+use longhaul_tools::{
+    BoxFuture, PermittedEffects, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -81,7 +83,15 @@ mod tests {
 
     async fn run(tool: &dyn Tool, args: Value) -> ToolOutcome {
         let (id, cancel) = (CallId::from("c1"), CancellationToken::new());
-        tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await.outcome
+        tool.run(ToolInvocation {
+            id: &id,
+            args: &args,
+            progress: &|_| {},
+            cancel: &cancel,
+            permitted: PermittedEffects::Any,
+        })
+        .await
+        .outcome
     }
 
     #[tokio::test]

@@ -358,8 +358,9 @@ async fn run_tail_call(
             }
         }
         ToolTarget::Tool(tool) => {
+            let permitted = session.settings.permissions.permitted_effects(name, args);
             let progress = |_: &str| {};
-            tool.run(ToolInvocation { id: &original.id, args, progress: &progress, cancel }).await
+            tool.run(ToolInvocation { id: &original.id, args, progress: &progress, cancel, permitted }).await
         }
     }
 }
@@ -424,12 +425,13 @@ async fn run_tool(
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> AnsweredCall {
-    let ReadyCall { call, args, preview, notes, .. } = ready;
+    let ReadyCall { call, args, preview, permitted, notes, .. } = ready;
     deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let id = call.id.clone();
     let progress = |text: &str| deps.emit(Event::ToolProgress { call: id.clone(), text: text.to_string() });
     let started = Instant::now();
-    let answer = tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel }).await;
+    let answer =
+        tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel, permitted }).await;
     AnsweredCall { answer, took: started.elapsed(), args, notes, call, report: None }
 }
 

@@ -23,7 +23,8 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::{
-    BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments, schema_of,
+    BoxFuture, PermittedEffects, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome,
+    parse_arguments, schema_of,
 };
 use output::CommandOutput;
 use report::{Survivors, report};
@@ -49,6 +50,31 @@ const VARIABLES: [(&str, &str); 6] = [
     ("GIT_PAGER", "cat"),
     ("MANPAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// The same for a command that may only read. Git neither starts programs that a repository's configuration names, nor
+/// fetches, nor refreshes its index, nor looks into submodules; and no file of settings makes `rg` or `cd` do more.
+const READING_VARIABLES: [(&str, &str); 20] = [
+    ("CDPATH", ""),
+    ("RIPGREP_CONFIG_PATH", ""),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_CONFIG_COUNT", "7"),
+    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_1", "/dev/null"),
+    ("GIT_CONFIG_KEY_2", "core.pager"),
+    ("GIT_CONFIG_VALUE_2", "cat"),
+    ("GIT_CONFIG_KEY_3", "log.showSignature"),
+    ("GIT_CONFIG_VALUE_3", "false"),
+    ("GIT_CONFIG_KEY_4", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_4", "explicit"),
+    ("GIT_CONFIG_KEY_5", "diff.ignoreSubmodules"),
+    ("GIT_CONFIG_VALUE_5", "dirty"),
+    ("GIT_CONFIG_KEY_6", "status.submoduleSummary"),
+    ("GIT_CONFIG_VALUE_6", "false"),
 ];
 
 /// The settings of `run_shell_command`.
@@ -154,11 +180,12 @@ impl RunShellCommand {
         if call.cancel.is_cancelled() {
             return ToolAnswer::new(ToolOutcome::Cancelled("The command was not started.".to_string()));
         }
-        let line = CommandLine {
-            text: &task.command,
-            folder: &task.directory,
-            environment: &self.settings.environment,
+        let own = READING_VARIABLES.map(|(name, value)| (name.into(), value.into()));
+        let environment = match call.permitted {
+            PermittedEffects::Any => self.settings.environment.clone(),
+            PermittedEffects::ReadingOnly => [&self.settings.environment[..], &own].concat(),
         };
+        let line = CommandLine { text: &task.command, folder: &task.directory, environment: &environment };
         match Running::start(line, self.settings.max_output) {
             Ok(running) if task.is_background => self.run_in_background(running, &task, call).await,
             Ok(running) => self.run_to_end(running, &task, call).await,
