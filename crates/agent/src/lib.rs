@@ -97,7 +97,9 @@ pub use learning::{
 };
 pub use memory::{MemoryManager, SaveMemory, SessionMemory};
 pub use models::{LoopJudges, ModelProfile, ModelSource, NamedModel, Route, Router};
-pub use prompt::{MemorySaving, PromptOptions, PromptSection, SessionContext, folder_tree, render_prompt};
+pub use prompt::{
+    MemorySaving, PromptDetail, PromptOptions, PromptSection, SessionContext, folder_tree, render_prompt,
+};
 pub use reading::ReadingScope;
 pub use settings::{OutputSettings, Permissions, Settings, StepLimits, ToolSelection};
 pub use side_model::SideModel;

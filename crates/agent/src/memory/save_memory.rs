@@ -8,7 +8,7 @@ use longhaul_memory::{
     SaveCall, parse_save_call, propose_scope, save_fact, save_failure, save_in_folder, save_schema,
     save_target,
 };
-use longhaul_tools::{BoxFuture, PermittedEffects, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation};
 use longhaul_workspace::LockTimeout;
 use serde_json::Value;
 
@@ -171,7 +171,7 @@ mod tests {
             args: &args,
             progress: &|_| {},
             cancel: &cancel,
-            permitted: PermittedEffects::Any,
+            permitted: longhaul_tools::PermittedEffects::Any,
         })
         .await
     }

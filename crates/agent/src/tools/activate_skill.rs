@@ -4,9 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use longhaul_conversation::ToolDeclaration;
 use longhaul_skills::{ACTIVATE_TOOL, Activation, Skill, load_activation, needs_search, search_skills};
-use longhaul_tools::{
-    BoxFuture, PermittedEffects, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
-};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -145,7 +143,7 @@ mod tests {
             args: &args,
             progress: &|_| {},
             cancel: &cancel,
-            permitted: PermittedEffects::Any,
+            permitted: longhaul_tools::PermittedEffects::Any,
         })
         .await
         .outcome

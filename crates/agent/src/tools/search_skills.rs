@@ -2,9 +2,7 @@
 
 use longhaul_conversation::ToolDeclaration;
 use longhaul_skills::{SEARCH_TOOL, Skill, render_matches, search_skills};
-use longhaul_tools::{
-    BoxFuture, PermittedEffects, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
-};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -88,7 +86,7 @@ mod tests {
             args: &args,
             progress: &|_| {},
             cancel: &cancel,
-            permitted: PermittedEffects::Any,
+            permitted: longhaul_tools::PermittedEffects::Any,
         })
         .await
         .outcome

@@ -19,7 +19,7 @@ use super::own_calls::run_own_tool;
 use super::permission::{
     PreparedCall, ReadyCall, ask_approval, decide, offer_always, prepare_call, tool_use,
 };
-use super::rereads::Read;
+use super::rereads::{REREAD_NOTE, Read};
 use super::session::AgentSession;
 use super::state::TurnState;
 use super::tool_output::{cut_lines, summarise, truncate};
@@ -270,7 +270,12 @@ async fn finish_call(
     }
     if let Some(read) = session.rereads.judge(&call, &text, session.conversation.transcript().messages()) {
         session.statistics.reads += 1;
-        session.statistics.rereads += u32::from(read == Read::Again);
+        if read == Read::Again {
+            session.statistics.rereads += 1;
+            session.statistics.reread_tokens += session.settings.estimator.text(&text).tokens();
+            text.push_str("\n\n");
+            text.push_str(REREAD_NOTE);
+        }
     }
     // The text of a file stays as it is, and cannot pass for memory all the same. Only a snapshot could pass for the
     // user's words.

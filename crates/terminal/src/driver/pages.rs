@@ -11,7 +11,7 @@ use longhaul_display::Tone;
 use super::status_line;
 use crate::page::{Page, Row};
 use crate::status_line::{ContextMeter, Segment};
-use crate::view::{duration, money, percent, plural};
+use crate::view::{duration, money, percent, plural, short_tokens};
 
 /// The number of entries in each list of the largest items.
 const MAX_LISTED: usize = 6;
@@ -268,8 +268,12 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
         page.fact("summaries", requests_and_tokens(state.spend.calls, state.spend.tokens));
     }
     if let Some(rate) = statistics.reread_rate() {
-        let reads = format!("{} of {} reads", statistics.rereads, statistics.reads);
-        page.fact("re-reads", format!("{} ({reads}) after a compaction removed the content", percent(rate)));
+        let (count, tokens) = (statistics.rereads, short_tokens(statistics.reread_tokens));
+        let read = match count {
+            0 => "none".to_string(),
+            _ => format!("{count}, {tokens} tokens ({} of all reads)", percent(rate)),
+        };
+        page.fact("files read again", format!("{read}, unchanged, after a compaction"));
     }
     if !statistics.tools.is_empty() {
         page.heading("Tools");

@@ -127,7 +127,7 @@ pub(crate) const ALL: &[SlashCommand] = &[
     slash("model", "[name]", "Show or switch the model"),
     SlashCommand {
         subs: &[
-            sub("default", "", "Reads run freely; edits and commands need approval"),
+            sub("default", "", "Reads run freely; edits and other commands need approval"),
             sub("auto-edit", "", "Reads and edits run freely; commands need approval"),
             sub("yolo", "", "Everything runs unless one of your rules forbids it"),
             sub("plan", "", "Read-only, for planning"),

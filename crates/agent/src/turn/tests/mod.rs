@@ -10,6 +10,7 @@ mod long_tests;
 mod memory_tests;
 mod protected_tests;
 mod recording_tests;
+mod small_window_tests;
 mod subagent_tests;
 mod tool_tests;
 mod trial;
