@@ -42,6 +42,8 @@ pub struct Settings {
     pub limits: StepLimits,
     /// `true` to watch for a model that is stuck in a loop.
     pub watches_loops: bool,
+    /// `true` if the user is asked before an automatic compaction.
+    pub asks_before_compaction: bool,
     /// Tokens of a command's output above which a side model summarises it; never if not set.
     pub shell_summary: Option<TokenCount>,
     /// `true` to keep the latest activity.
@@ -64,6 +66,7 @@ impl Settings {
             outputs: OutputSettings::default(),
             limits: StepLimits::default(),
             watches_loops: true,
+            asks_before_compaction: false,
             shell_summary: None,
             records_activity: true,
         }

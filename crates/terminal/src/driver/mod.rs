@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentDeps, AgentError, Approver, Event, Spending, TurnEnd, UserQuestion};
 use longhaul_compaction::{Input, compact_offline, prepare};
-use longhaul_conversation::{Message, MessageId, ModelError, Origin, Part, Role};
+use longhaul_conversation::{Message, MessageId, ModelError, Ordinal, Origin, Part, Role};
 use longhaul_display::text::sentence;
 use longhaul_engine::{EngineError, RecordId};
 use longhaul_hooks::{EndReason, SessionSource};
@@ -155,6 +155,7 @@ impl<S: Services> Driver<S> {
             DriverCommand::Compact { focus } => self.compact(focus).await,
             DriverCommand::PreviewCompaction => self.preview(),
             DriverCommand::UndoCompaction => self.undo(),
+            DriverCommand::DropOutputs(message) => self.drop_outputs(message),
             DriverCommand::Show(topic) => self.show(topic),
             DriverCommand::AddRule(text) => self.add_rule(&text),
             DriverCommand::RemoveRule(id) => self.remove_rule(&id),
@@ -281,7 +282,7 @@ impl<S: Services> Driver<S> {
         let options = self.agent.compaction_options(longhaul_compaction::Trigger::Forced);
         let prepared = prepare(conversation.transcript().messages(), options.empty);
         let outcome = compact_offline(&Input::new(conversation.tracker(), &prepared, &options));
-        self.send(DriverMessage::Page(pages::preview(&outcome)));
+        self.send(DriverMessage::Page(pages::preview(&self.agent, &outcome)));
         Ok(())
     }
 
@@ -300,6 +301,25 @@ impl<S: Services> Driver<S> {
             }
             Err(error) => Err(failure(&error)),
         }
+    }
+
+    /// Drops tool outputs from the context by the user's hand.
+    fn drop_outputs(&mut self, message: Ordinal) -> Result<(), Notice> {
+        let (before, stamp) = (self.agent.conversation().size(), self.stamp());
+        let dropped = self.agent.conversation_mut().drop_outputs(message, stamp);
+        let count = dropped.map_err(|error| failure(&error))?;
+        if count == 0 {
+            return Err(Notice::info(format!("m{} has no tool outputs to drop.", message.0))
+                .with_hint("Type /context to see the largest messages with their numbers."));
+        }
+        let saved = before - self.agent.conversation().size();
+        let outputs = crate::view::plural(count, "output", "outputs");
+        let saved = longhaul_conversation::grouped(saved.0);
+        self.notify(
+            Notice::good(format!("Dropped {outputs}: about {saved} tokens."))
+                .with_hint("The log keeps them; /compress undo brings them back."),
+        );
+        Ok(())
     }
 
     fn show(&mut self, topic: Topic) -> Result<(), Notice> {

@@ -1,10 +1,11 @@
 //! Pages about the session: context, rules, statistics, memory, tools, policy, hooks.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use longhaul_agent::{Agent, AgentDeps, Instruction, SourceState};
 use longhaul_compaction::{Input, LedgerCounts, Outcome, Rung, Trigger, compact_offline, prepare};
-use longhaul_conversation::{TokenCount, grouped};
+use longhaul_conversation::{Message, MessageId, Part, TokenCount, grouped};
 use longhaul_directives::{RequestState, Retirement};
 use longhaul_display::Tone;
 
@@ -177,9 +178,10 @@ fn instructions(page: &mut Page, agent: &Agent) {
 }
 
 /// The preview of a compaction, with the snapshot it would write.
-pub(super) fn preview(outcome: &Outcome) -> Page {
+pub(super) fn preview(agent: &Agent, outcome: &Outcome) -> Page {
     let mut page = Page::new("Compaction preview (offline)");
     outcome_facts(&mut page, outcome);
+    what_would_go(&mut page, agent, outcome);
     if let Some(snapshot) = &outcome.snapshot {
         page.heading("Snapshot");
         page.rows.extend(snapshot.render().lines().map(|line| Row::Aside(line.to_string())));
@@ -188,6 +190,30 @@ pub(super) fn preview(outcome: &Outcome) -> Page {
         page.heading("Nothing has changed. Type /compress to compact.");
     }
     page
+}
+
+/// The messages that a compaction would leave out, the largest first.
+fn what_would_go(page: &mut Page, agent: &Agent, outcome: &Outcome) {
+    let Some(kept) = &outcome.messages else { return };
+    let kept: HashSet<&MessageId> = kept.iter().map(|message| &message.id).collect();
+    let estimator = agent.settings().estimator;
+    let messages = agent.conversation().transcript().messages();
+    let gone = messages.iter().filter(|message| !kept.contains(&message.id));
+    let mut gone: Vec<(TokenCount, &Message)> =
+        gone.map(|message| (estimator.messages(std::slice::from_ref(message)), message)).collect();
+    if gone.is_empty() {
+        return;
+    }
+    page.heading(format!("{} would be summarised", plural(gone.len(), "message", "messages")));
+    gone.sort_by_key(|(tokens, _)| std::cmp::Reverse(*tokens));
+    for (tokens, message) in gone.iter().take(MAX_LISTED) {
+        let number = message.ordinal.map(|ordinal| format!("m{}", ordinal.0)).unwrap_or_default();
+        let texts = message.parts.iter().filter_map(Part::as_text).map(str::to_string);
+        let results = message.results().map(|result| result.readable().into_owned());
+        let text = texts.chain(results).find(|text| !text.trim().is_empty()).unwrap_or_default();
+        let text = longhaul_display::text::fit(&one_line(&text), PREVIEW);
+        page.fact(number, format!("{} · {text}", grouped(tokens.0)));
+    }
 }
 
 pub(super) fn rules(agent: &Agent) -> Page {

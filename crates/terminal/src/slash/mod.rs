@@ -85,7 +85,10 @@ pub(crate) const ALL: &[SlashCommand] = &[
         ..slash("compress", "[undo | preview | focus]", "Compact the conversation, or undo that")
     },
     slash("retry", "", "Continue a stopped turn and save anything unsaved"),
-    slash("context", "", "Show what fills the context window"),
+    SlashCommand {
+        subs: &[sub("drop", "NUMBER", "Drop the tool outputs of a message or turn, such as m12")],
+        ..slash("context", "[drop NUMBER]", "Show what fills the context window, or drop outputs")
+    },
     SlashCommand {
         subs: &[
             sub("list", "", "List all rules, including withdrawn ones"),

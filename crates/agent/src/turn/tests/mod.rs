@@ -1,5 +1,6 @@
 //! Whole turns against scripted models, each in a folder of its own.
 
+mod asking_tests;
 mod background_tests;
 mod basic_tests;
 mod helper_tests;
