@@ -88,7 +88,7 @@ impl Toolkit {
         warnings.extend(notices);
         let active_skills = ActiveSkills::default();
         let jobs = Jobs::new();
-        let shell = tools::shell_settings(settings, attendance, variables);
+        let shell = tools::shell_settings(settings, &folders, attendance, variables)?;
         let tools = tools::load(settings, &folders, &context, &skills, &active_skills, &jobs, shell)
             .context("could not set up the tools")?;
         let names = names_of(&tools, manager.as_ref());
@@ -125,7 +125,7 @@ impl Toolkit {
         let context = WorkspaceContext::find(settings, &options.include_directories)?;
         let (skills, notices) = skills::load(settings, home, &context);
         let variables = settings.variables().for_commands(&settings.variable_rules(Some(home)));
-        let shell = tools::shell_settings(settings, self.attendance, variables);
+        let shell = tools::shell_settings(settings, &self.folders, self.attendance, variables)?;
         let jobs = &self.jobs;
         self.tools =
             tools::load(settings, &self.folders, &context, &skills, &self.active_skills, jobs, shell)

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::sandbox::is_landlock;
+
 /// A Gemini CLI key, or a section of keys, that Longhaul does not read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unread {
@@ -37,7 +39,10 @@ const fn unread(path: &'static str, treatment: Treatment) -> Unread {
 pub(crate) const REFUSED: &[Unread] = &[
     unread(
         "tools.sandbox",
-        Treatment::Refused { restricts: is_wanted, asks_for: "a sandbox, which Longhaul does not have" },
+        Treatment::Refused {
+            restricts: |value| is_wanted(value) && !is_landlock(value),
+            asks_for: "a sandbox that Longhaul does not have; it has only Landlock",
+        },
     ),
     unread(
         "security.toolSandboxing",
@@ -104,8 +109,6 @@ pub(super) const UNREAD: &[Unread] = &[
     unread("tools.discoveryCommand", Treatment::Unsupported),
     unread("tools.enableHooks", Treatment::Unsupported),
     unread("tools.enableMessageBusIntegration", Treatment::NoEffect),
-    unread("tools.sandboxAllowedPaths", Treatment::Unsupported),
-    unread("tools.sandboxNetworkAccess", Treatment::Unsupported),
     unread("tools.shell", Treatment::Unsupported),
     unread("tools.usePty", Treatment::NoEffect),
     unread("tools.useRipgrep", Treatment::NoEffect),

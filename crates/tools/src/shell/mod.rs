@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longhaul_conversation::ToolDeclaration;
-use longhaul_workspace::CommandLine;
+use longhaul_workspace::{CommandLine, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -82,6 +82,8 @@ const READING_VARIABLES: [(&str, &str); 20] = [
 pub struct ShellSettings {
     /// The variables that commands inherit, without secrets.
     pub environment: Vec<(OsString, OsString)>,
+    /// The sandbox of every command, if any.
+    pub sandbox: Option<Sandbox>,
     /// The longest time without output, unless the call sets a timeout.
     pub inactivity: Option<Duration>,
     /// The longest running time, even if the call sets a longer timeout. Background commands are exempt.
@@ -96,6 +98,7 @@ impl Default for ShellSettings {
     fn default() -> Self {
         Self {
             environment: Vec::new(),
+            sandbox: None,
             inactivity: Some(Duration::from_secs(600)),
             total: None,
             grace: Duration::from_secs(5),
@@ -185,7 +188,12 @@ impl RunShellCommand {
             PermittedEffects::Any => self.settings.environment.clone(),
             PermittedEffects::ReadingOnly => [&self.settings.environment[..], &own].concat(),
         };
-        let line = CommandLine { text: &task.command, folder: &task.directory, environment: &environment };
+        let line = CommandLine {
+            text: &task.command,
+            folder: &task.directory,
+            environment: &environment,
+            sandbox: self.settings.sandbox.as_ref(),
+        };
         match Running::start(line, self.settings.max_output) {
             Ok(running) if task.is_background => self.run_in_background(running, &task, call).await,
             Ok(running) => self.run_to_end(running, &task, call).await,

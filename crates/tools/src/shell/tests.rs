@@ -423,3 +423,34 @@ async fn progress_is_the_end_of_the_output() {
     let heard = heard.into_inner().unwrap();
     assert!(heard.starts_with("82\n83\n") && heard.ends_with("\n100\nhalf"), "{heard}");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_sandboxed_command_changes_the_workspace_alone() {
+    use longhaul_workspace::NetworkAccess;
+    let mut world = world_of(ShellSettings::default());
+    let work = world.folder.path().join("work");
+    let sandbox = Sandbox { writable: vec![work.clone(), "/dev/null".into()], network: NetworkAccess::None };
+    if let Err(error) = sandbox.check() {
+        println!("skipped: {error}");
+        return;
+    }
+    let settings = ShellSettings {
+        environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
+        sandbox: Some(sandbox),
+        ..ShellSettings::default()
+    };
+    world.shell = RunShellCommand::new(Roots::new(&work, &[]).unwrap(), settings, world.jobs.clone());
+    let (id, cancel) = (CallId::from("1"), CancellationToken::new());
+    let args = json!({"command": "echo in > a; echo gone > /dev/null; (echo out > ../b) 2>&1; cat a"});
+    let call = ToolInvocation {
+        id: &id,
+        args: &args,
+        progress: &|_| (),
+        cancel: &cancel,
+        permitted: PermittedEffects::Any,
+    };
+    let outcome = world.shell.run(call).await.outcome;
+    assert!(outcome.text().contains("Permission denied") && outcome.text().contains("in"), "{outcome:?}");
+    assert!(work.join("a").exists() && !world.folder.path().join("b").exists());
+}
