@@ -106,6 +106,7 @@ pub(crate) enum Topic {
     AllSkills,
     Model,
     Tools,
+    Agents,
     Policy,
     Hooks,
     Trust,

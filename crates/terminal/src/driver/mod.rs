@@ -108,6 +108,10 @@ impl<S: Services> Driver<S> {
         self.agent.end_session(EndReason::PromptInputExit, &self.services.host(), &cancel).await;
         let synced = self.agent.conversation_mut().sync();
         self.services.end(&self.agent).await;
+        if let Some(command) = self.services.resume_command().filter(|_| synced.is_ok() && self.has_history())
+        {
+            self.notify(Notice::info(format!("Resume with: {command}")));
+        }
         self.send(match synced {
             Ok(()) => DriverMessage::Left,
             Err(error) => DriverMessage::Failed(self.unrecorded(failure(&error))),
@@ -335,6 +339,7 @@ impl<S: Services> Driver<S> {
             Topic::AllSkills => self.services.skill_list(true),
             Topic::Model => pages::model(&self.agent, &self.services.model(), &self.services.models()),
             Topic::Tools => pages::tools(&host),
+            Topic::Agents => pages::agents(&host),
             Topic::Policy => pages::policy(&self.agent),
             Topic::Hooks => pages::hooks(&host),
             Topic::Trust => self.services.trust(),

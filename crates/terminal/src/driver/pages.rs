@@ -397,6 +397,20 @@ pub(super) fn tools(host: &AgentDeps<'_>) -> Page {
     page
 }
 
+pub(super) fn agents(host: &AgentDeps<'_>) -> Page {
+    let mut page = Page::new(match host.subagents.iter().count() {
+        0 => "No sub-agents available.".to_string(),
+        count => plural(count, "sub-agent", "sub-agents"),
+    });
+    for agent in host.subagents.iter() {
+        page.fact(agent.name.to_string(), one_line(&agent.description));
+    }
+    page.aside(
+        "The model starts them for tasks of their own. Run `longhaul agents` to see where each comes from.",
+    );
+    page
+}
+
 pub(super) fn policy(agent: &Agent) -> Page {
     let permissions = &agent.settings().permissions;
     let mut page = Page::new(format!("Mode: {}", permissions.situation.mode));

@@ -137,13 +137,15 @@ pub(crate) const ALL: &[SlashCommand] = &[
         ],
         ..slash("mode", "[default | auto-edit | yolo | plan]", "Show or set the approval mode")
     },
-    slash("stats", "", "Show tokens, cost, time and tool calls"),
+    SlashCommand { aliases: &["cost"], ..slash("stats", "", "Show tokens, cost, time and tool calls") },
     slash("tools", "", "List the available tools"),
+    slash("agents", "", "List the sub-agents"),
     SlashCommand {
         subs: &[
             sub("list", "", "List your saved approvals and all policy rules"),
             sub("revoke", "NUMBER", "Revoke a saved approval, by number or text"),
         ],
+        aliases: &["permissions"],
         ..slash("policy", "[list | revoke NUMBER]", "Show which tool calls run, need approval or are denied")
     },
     slash("hooks", "", "List your hooks"),

@@ -115,6 +115,7 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         },
         ("stats", ..) => DriverCommand::Show(Topic::Statistics),
         ("tools", ..) => DriverCommand::Show(Topic::Tools),
+        ("agents", ..) => DriverCommand::Show(Topic::Agents),
         ("policy", "" | "list", "") => DriverCommand::Show(Topic::Policy),
         ("policy", "revoke", given) if !given.is_empty() => DriverCommand::Revoke(given.to_string()),
         ("policy", ..) => return usage(),
@@ -205,6 +206,9 @@ mod tests {
         check("/retry", DriverCommand::Retry);
         check("/compress preview", DriverCommand::PreviewCompaction);
         check("/compress undo the parser", DriverCommand::Compact { focus: Some("undo the parser".into()) });
+        check("/cost", DriverCommand::Show(Topic::Statistics));
+        check("/permissions", DriverCommand::Show(Topic::Policy));
+        check("/agents", DriverCommand::Show(Topic::Agents));
         check("/context", DriverCommand::Show(Topic::Context));
         check("/context drop m12", DriverCommand::DropOutputs(Ordinal(12)));
         check("/context drop [m7]", DriverCommand::DropOutputs(Ordinal(7)));
