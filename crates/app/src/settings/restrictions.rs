@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::layers::Settings;
 use super::problem::UnsupportedKey;
-use super::sandbox::names_landlock;
+use super::unread::names_landlock;
 
 impl Settings {
     /// The key that forbids yolo mode, and where it is set.

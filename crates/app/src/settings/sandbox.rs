@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::document::Content;
 use super::layers::Settings;
 use super::restrictions::{IN_SANDBOX, SANDBOX_WANTED};
+use super::unread::{is_landlock, names_landlock};
 
 /// Places outside the workspace that commands cannot do without: devices, and files for the moment.
 const ALWAYS_WRITABLE: [&str; 6] =
@@ -42,20 +43,6 @@ impl Settings {
         let writable = writable.chain([std::env::temp_dir()]).chain(allowed).collect();
         Some(Sandbox { writable, network })
     }
-}
-
-/// True if a value of `tools.sandbox` is satisfied by Landlock.
-pub(super) fn is_landlock(value: &Value) -> bool {
-    match value {
-        Value::Bool(is_wanted) => *is_wanted,
-        Value::String(text) => names_landlock(text),
-        _ => false,
-    }
-}
-
-/// True if the variable asks for a sandbox of any kind, or for this one.
-pub(super) fn names_landlock(text: &str) -> bool {
-    matches!(text.trim().to_ascii_lowercase().as_str(), "1" | "true" | "landlock")
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::sandbox::is_landlock;
-
 /// A Gemini CLI key, or a section of keys, that Longhaul does not read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unread {
@@ -154,6 +152,20 @@ fn is_wanted(value: &Value) -> bool {
         Value::Object(object) => object.get("enabled").is_none_or(is_wanted),
         _ => true,
     }
+}
+
+/// True if a value of `tools.sandbox` is satisfied by Landlock.
+pub(super) fn is_landlock(value: &Value) -> bool {
+    match value {
+        Value::Bool(is_wanted) => *is_wanted,
+        Value::String(text) => names_landlock(text),
+        _ => false,
+    }
+}
+
+/// True if the variable asks for a sandbox of any kind, or for this one.
+pub(super) fn names_landlock(text: &str) -> bool {
+    matches!(text.trim().to_ascii_lowercase().as_str(), "1" | "true" | "landlock")
 }
 
 fn is_false(value: &Value) -> bool {
