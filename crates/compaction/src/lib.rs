@@ -104,7 +104,7 @@ pub use options::{Fixed, PlanOptions};
 pub use outcome::{DraftFigures, Outcome};
 pub use plan::{Compaction, FileToSave, Plan, Rung};
 pub use prepare::{PreparedMessages, prepare};
-pub use replace::{Replacement, apply_replacements, output_file};
+pub use replace::{Replacement, apply_replacements, output_file, with_output};
 pub use report::{LedgerCounts, Report, RequestCounts};
 pub use required::unsaid_rules;
 pub use reverse_budget::{ReverseBudget, plan_shrinking};

@@ -1,5 +1,6 @@
 //! A session on disk and in memory: appended to, compacted, undone; what is recorded and what is shown never differ.
 
+mod by_hand;
 mod record;
 #[cfg(test)]
 mod tests;

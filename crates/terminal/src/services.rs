@@ -127,6 +127,11 @@ pub trait Services: Send + Sync {
         Err(Notice::error("The inbox is empty."))
     }
 
+    /// The command that resumes the session later, if it can be.
+    fn resume_command(&self) -> Option<String> {
+        None
+    }
+
     /// Ends all background work and completes the session.
     fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()>;
 }

@@ -43,6 +43,18 @@ pub struct ToolInvocation<'a> {
     pub progress: &'a (dyn Fn(&str) + Send + Sync),
     /// Cancels the call.
     pub cancel: &'a CancellationToken,
+    /// The effects that were permitted.
+    pub permitted: PermittedEffects,
+}
+
+/// The effects that a call may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PermittedEffects {
+    /// Whatever the tool does.
+    #[default]
+    Any,
+    /// It was permitted because it only reads: programs that configuration would start meanwhile are switched off.
+    ReadingOnly,
 }
 
 /// The effect of a call.

@@ -52,6 +52,7 @@ mod paths;
 mod process;
 mod project_id;
 mod protected;
+mod sandbox;
 mod shared_lock;
 mod staged;
 mod trust;
@@ -78,6 +79,7 @@ pub use open::open_without_links;
 pub use process::{CommandLine, Process, ProcessEnd};
 pub use project_id::{IdOrigin, LookUp, Note, ProjectId, ProjectIdentity, Projects, project_hash};
 pub use protected::{ProtectedFile, ProtectedFiles, ProtectedKind};
+pub use sandbox::{NetworkAccess, Sandbox};
 pub use staged::{
     STAGED_PREFIX, StagedFolder, find_strays, is_abandoned, is_staged_name, remove_strays, staged_file,
 };

@@ -7,7 +7,7 @@ use longhaul_policy::{
     AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, RuleTier, SHELL_TOOL, Verdict,
     save_always_allow, suggest_prefixes,
 };
-use longhaul_tools::Preview;
+use longhaul_tools::{PermittedEffects, Preview};
 use longhaul_workspace::{LockTimeout, ProtectedFile};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -37,6 +37,7 @@ pub(super) struct ReadyCall<'h> {
     pub(super) args: Value,
     pub(super) target: ToolTarget<'h>,
     pub(super) preview: Preview,
+    pub(super) permitted: PermittedEffects,
     /// Notes for the model, added to the answer.
     pub(super) notes: Vec<String>,
 }
@@ -132,7 +133,8 @@ pub(super) async fn prepare_call<'h>(
             }
         }
     }
-    PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, notes })
+    let permitted = session.settings.permissions.permitted_effects(&call.name, &args);
+    PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, permitted, notes })
 }
 
 /// Asks the user about a call, and keeps an "always".
@@ -220,7 +222,7 @@ pub(super) fn decide(
             Preview::Change { path, .. } if name != SAVE_TOOL => call.writing(path),
             _ => call,
         };
-        permissions.policy.decide(&call, permissions.situation)
+        permissions.decide(&call)
     };
     let ruling = decide(target.policy_name(tool));
     if target.policy_name(tool) != tool {

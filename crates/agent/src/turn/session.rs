@@ -49,6 +49,8 @@ pub(crate) struct AgentSession {
     pub(super) statistics: Statistics,
     /// Steps taken in all turns.
     pub(super) steps: u32,
+    /// The size at which the user last declined a compaction.
+    pub(super) declined_at: Option<TokenCount>,
     /// The compaction that the model asked for, due before the next request.
     pub(super) compaction_request: Option<CompactionRequest>,
     /// The rules that the user granted since the agent was started.
@@ -115,6 +117,7 @@ impl AgentSession {
             rereads,
             statistics: Statistics::default(),
             steps: 0,
+            declined_at: None,
             compaction_request: None,
             granted: Vec::new(),
             lineage,

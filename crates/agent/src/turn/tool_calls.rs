@@ -19,7 +19,7 @@ use super::own_calls::run_own_tool;
 use super::permission::{
     PreparedCall, ReadyCall, ask_approval, decide, offer_always, prepare_call, tool_use,
 };
-use super::rereads::Read;
+use super::rereads::{REREAD_NOTE, Read};
 use super::session::AgentSession;
 use super::state::TurnState;
 use super::tool_output::{cut_lines, summarise, truncate};
@@ -270,7 +270,12 @@ async fn finish_call(
     }
     if let Some(read) = session.rereads.judge(&call, &text, session.conversation.transcript().messages()) {
         session.statistics.reads += 1;
-        session.statistics.rereads += u32::from(read == Read::Again);
+        if read == Read::Again {
+            session.statistics.rereads += 1;
+            session.statistics.reread_tokens += session.settings.estimator.text(&text).tokens();
+            text.push_str("\n\n");
+            text.push_str(REREAD_NOTE);
+        }
     }
     // The text of a file stays as it is, and cannot pass for memory all the same. Only a snapshot could pass for the
     // user's words.
@@ -358,8 +363,9 @@ async fn run_tail_call(
             }
         }
         ToolTarget::Tool(tool) => {
+            let permitted = session.settings.permissions.permitted_effects(name, args);
             let progress = |_: &str| {};
-            tool.run(ToolInvocation { id: &original.id, args, progress: &progress, cancel }).await
+            tool.run(ToolInvocation { id: &original.id, args, progress: &progress, cancel, permitted }).await
         }
     }
 }
@@ -424,12 +430,13 @@ async fn run_tool(
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> AnsweredCall {
-    let ReadyCall { call, args, preview, notes, .. } = ready;
+    let ReadyCall { call, args, preview, permitted, notes, .. } = ready;
     deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let id = call.id.clone();
     let progress = |text: &str| deps.emit(Event::ToolProgress { call: id.clone(), text: text.to_string() });
     let started = Instant::now();
-    let answer = tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel }).await;
+    let answer =
+        tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel, permitted }).await;
     AnsweredCall { answer, took: started.elapsed(), args, notes, call, report: None }
 }
 

@@ -11,11 +11,16 @@ use serde_json::Value;
 use super::session::AgentSession;
 use crate::deps::AgentDeps;
 use crate::memory::MemoryManager;
+use crate::prompt::PromptDetail;
 use crate::subagents::Subagents;
 use crate::tools::{OwnTool, size_of, within_share};
 
 /// The deepest agent that may start others: the main agent is at 0.
 const DEEPEST: u32 = 3;
+
+/// Tools that a model with a small window does without: other tools do the same, or it has no room for their results.
+const SPARED: [&str; 6] =
+    [AGENT_TOOL, "compact_now", "list_directory", "read_many_files", "search_skills", "write_todos"];
 
 /// The tools declared to the model.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +64,10 @@ impl DeclaredTools {
                     .chain(manager.map(MemoryManager::declaration))
                     .chain(agents)
                     .chain(own);
-                all.filter(|tool| settings.tools.includes(&tool.name)).collect()
+                let spares = !session.is_subagent()
+                    && PromptDetail::for_window(settings.model.window) == PromptDetail::Brief;
+                let is_spared = |tool: &ToolDeclaration| spares && SPARED.contains(&tool.name.as_str());
+                all.filter(|tool| settings.tools.includes(&tool.name) && !is_spared(tool)).collect()
             }
         };
         let declarations = within_share(tools, settings.model.window, &settings.estimator);

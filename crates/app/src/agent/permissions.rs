@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
-use longhaul_agent::{Permissions, Subagents};
+use anyhow::{Context, anyhow};
+use longhaul_agent::{Permissions, ReadingScope, Subagents};
 use longhaul_policy::{
     ApprovalMode, Policy, PolicyPlaces, Rule, RuleSource, SavedFiles, SettingVerdict, Situation, Verdict,
     load_policies, rule_from_setting,
 };
 use longhaul_skills::Skills;
+use longhaul_tools::Roots;
 use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, system_folder};
 
 use super::{AgentOptions, Attendance, skills, subagents};
@@ -129,8 +130,22 @@ pub(super) fn load_permissions(
         offers_always: settings.offers_always(),
         yolo_forbidden_by: forbidden,
         subagent: None,
+        reading: reading_scope(settings, context)?,
     };
     Ok((permissions, warnings))
+}
+
+/// The places that commands may read without approval.
+fn reading_scope(settings: &Settings, context: &WorkspaceContext) -> anyhow::Result<Option<ReadingScope>> {
+    // The commands that are known are those of Unix.
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let others: Vec<PathBuf> =
+        context.places.folders.iter().skip(1).map(|folder| folder.path.clone()).collect();
+    let roots = Roots::new(&context.cwd, &others).context("could not find the workspace's folders")?;
+    let (ignoring, search_path) = (settings.hidden_files(), environment::search_path());
+    Ok(Some(ReadingScope { roots, ignoring, search_path }))
 }
 
 /// Files here that grant rights: only a user can let a model change them.

@@ -17,6 +17,7 @@ mod provenance;
 mod providers;
 mod restrictions;
 mod retention;
+mod sandbox;
 mod skills;
 mod unread;
 mod work;

@@ -32,7 +32,7 @@ pub(crate) struct WorkOptions {
 /// The approval mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Reads run freely; edits and commands need approval.
+    /// Reads run freely; edits and other commands need approval.
     Default,
     /// File edits run freely, too.
     #[value(alias = "auto_edit", alias = "autoEdit")]

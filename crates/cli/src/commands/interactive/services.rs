@@ -165,6 +165,10 @@ impl Services for TerminalServices<'_> {
         self.deps.models.known()
     }
 
+    fn resume_command(&self) -> Option<String> {
+        Some(format!("longhaul --resume {}", self.session))
+    }
+
     fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice> {
         let chosen = self.deps.models.choose(name).map_err(|error| error_notice(&explained(error)))?;
         let warnings = Warnings::default();

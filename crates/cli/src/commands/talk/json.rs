@@ -83,7 +83,12 @@ pub(super) fn statistics(statistics: &Statistics) -> Value {
         (name.clone(), counts)
     });
     let tools: serde_json::Map<String, Value> = tools.collect();
-    json!({"reads": statistics.reads, "rereads": statistics.rereads, "tools": tools})
+    json!({
+        "reads": statistics.reads,
+        "rereads": statistics.rereads,
+        "reread_tokens": statistics.reread_tokens.0,
+        "tools": tools,
+    })
 }
 
 /// Small questions to models beside the conversation, and what they cost, if every price is known.
