@@ -11,6 +11,7 @@ use crate::commands::directives::DirectivesArgs;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::inspect::InspectOptions;
+use crate::commands::mcp::McpArgs;
 use crate::commands::memory::MemoryArgs;
 use crate::commands::policy::PolicyArgs;
 use crate::commands::recall::RecallOptions;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Agents(AgentsCommand),
     /// List and revoke tool approvals, and explain which rule applies to a call; defaults to `policy list`.
     Policy(PolicyArgs),
+    /// Serve recorded sessions, rules and memory to other agents over the Model Context Protocol.
+    Mcp(McpArgs),
     /// Check your setup and report problems.
     Doctor(DoctorOptions),
     /// Print a shell completion script.

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod inspect;
 pub(crate) mod interactive;
+pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod policy;
 pub(crate) mod recall;
