@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Agents(AgentsCommand),
     /// List and revoke tool approvals, and explain which rule applies to a call; defaults to `policy list`.
     Policy(PolicyArgs),
-    /// Serve recorded sessions, rules and memory to other agents over the Model Context Protocol.
+    /// Serve recorded sessions, rules and memory to other agents (MCP); manage the servers that Longhaul's agent uses.
     Mcp(McpArgs),
     /// Check your setup and report problems.
     Doctor(DoctorOptions),
@@ -87,6 +87,7 @@ impl Args {
             Some(Command::Compress(options)) => options.asks_models(),
             Some(Command::Eval(options)) => options.asks_models(),
             Some(Command::Skills(args)) => args.asks_models(),
+            Some(Command::Mcp(args)) => args.starts_servers(),
             Some(_) => false,
         }
     }

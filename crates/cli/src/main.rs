@@ -88,7 +88,7 @@ fn run() -> ExitCode {
         Command::Agents(command) => commands::agents::run(command, load_settings, color),
         Command::Policy(command) => commands::policy::run(command, load_settings, color),
         Command::Recall(options) => commands::recall::run(options, &screen),
-        Command::Mcp(args) => commands::mcp::run(args),
+        Command::Mcp(args) => commands::mcp::run(args, load_settings, color),
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(Args::command(), *shell),

@@ -1,7 +1,8 @@
 //! Drives `longhaul mcp` as clients of the protocol do.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -355,4 +356,108 @@ fn a_person_at_a_terminal_or_a_closed_input_is_no_error() {
     // The client is gone in the middle of a call.
     client.send(br#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"recall","arguments":{"query":"zebra"}}}"#);
     client.ends();
+}
+
+/// A server on loopback, ended with the test.
+struct HttpServer {
+    child: Child,
+    address: String,
+}
+
+const TOKEN: &str = "0123456789abcdefghij";
+
+impl HttpServer {
+    fn start(sandbox: &Sandbox) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_longhaul"));
+        command.args(["mcp", "--http"]).current_dir(sandbox.path(".")).stderr(Stdio::piped());
+        command.env("LONGHAUL_HOME", sandbox.path("home")).env("CLAUDE_CONFIG_DIR", sandbox.path("claude"));
+        command.env("CODEX_HOME", sandbox.path("codex")).env("LONGHAUL_MCP_TOKEN", TOKEN);
+        let mut child = command.spawn().expect("it runs");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("piped")).read_line(&mut line).expect("it says where");
+        assert!(!line.contains(TOKEN), "{line}");
+        let address =
+            line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect("an address");
+        Self { address: address.to_string(), child }
+    }
+
+    /// The status and the body of an answer.
+    fn send(&self, method: &str, headers: &str, body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        let length = body.len();
+        write!(
+            stream,
+            "{method} /mcp HTTP/1.1\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        )
+        .expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("answered");
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        (status, answer.split_once("\r\n\r\n").expect("a body").1.to_string())
+    }
+
+    fn post(&self, body: &Value) -> (u16, Value) {
+        let headers = format!("Host: {}\r\nAuthorization: Bearer {TOKEN}\r\n", self.address);
+        let (status, body) = self.send("POST", &headers, &body.to_string());
+        (status, serde_json::from_str(&body).unwrap_or_default())
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn who_has_the_token_is_served_over_http() {
+    let sandbox = sandbox();
+    let server = HttpServer::start(&sandbox);
+    let request = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    let (status, opened) = server.post(&request(1, "initialize", client));
+    assert_eq!((status, &opened["result"]["protocolVersion"]), (200, &json!("2025-06-18")), "{opened}");
+    let notified = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(server.post(&notified).0, 202);
+    let (_, listed) = server.post(&request(2, "tools/list", json!({})));
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(9), "{listed}");
+    let (_, found) =
+        server.post(&request(3, "tools/call", json!({"name": "recall", "arguments": {"query": "zebra"}})));
+    assert!(found["result"]["content"][0]["text"].as_str().expect("text").contains("22222222:m1"), "{found}");
+    let new = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}});
+    let (_, discovered) = server.post(&request(4, "server/discover", new));
+    assert_eq!(discovered["result"]["resultType"], "complete", "{discovered}");
+    assert_eq!(server.post(&json!("hello")).0, 400);
+
+    let ping = request(5, "ping", json!({})).to_string();
+    let with = |headers: &str| server.send("POST", headers, &ping).0;
+    let (host, key) = (format!("Host: {}\r\n", server.address), format!("Authorization: Bearer {TOKEN}\r\n"));
+    assert_eq!(with(&format!("{host}{key}")), 200);
+    assert_eq!(with(&format!("{host}{key}Origin: http://localhost:3000\r\n")), 200);
+    assert_eq!(with(&host), 401);
+    assert_eq!(with(&format!("{host}Authorization: Bearer {TOKEN}x\r\n")), 401);
+    assert_eq!(with(&format!("Host: evil.example.org\r\n{key}")), 403);
+    assert_eq!(with(&format!("{host}{key}Origin: https://evil.example.org\r\n")), 403);
+    assert_eq!(server.send("GET", &format!("{host}{key}"), "").0, 405);
+}
+
+#[test]
+fn longhauls_agent_can_use_it_over_http() {
+    let sandbox = sandbox();
+    let server = HttpServer::start(&sandbox);
+    let url = format!("http://{}/mcp", server.address);
+    let servers = |token: &str| json!({"mcpServers": {"own": {"httpUrl": url, "headers": {"Authorization": format!("Bearer {token}")}}}});
+    let sandbox = sandbox.with("home/settings.json", &servers(TOKEN).to_string());
+    let trusted = [("GEMINI_CLI_TRUST_WORKSPACE", "true"), ("NO_PROXY", "127.0.0.1")];
+    let output = sandbox.run_with(&trusted, &["mcp", "test", "--json"]);
+    let tested: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(tested["servers"][0]["tools"].as_array().map(Vec::len), Some(9), "{tested}");
+    let sandbox = sandbox.with("home/settings.json", &servers("a-wrong-token-of-some-length").to_string());
+    let output = sandbox.run_with(&trusted, &["mcp", "test"]);
+    let told = sandbox::text(&output.stdout);
+    assert!(
+        !output.status.success() && told.contains("wants a sign-in") && !told.contains("a-wrong-token"),
+        "{told}"
+    );
 }

@@ -1,7 +1,7 @@
 //! Longhaul as a server of the Model Context Protocol: other agents recall recorded sessions, read what was compacted away, and
 //! propose what should be remembered.
 //!
-//! - [`serve_stdio`] answers on standard input and output until the client is gone;
+//! - [`serve_stdio`] answers on standard input and output until the client is gone, [`serve_http`] on loopback who has the token;
 //! - every tool answers with text of at most 8,000 characters, the same for the same files, framed as quotes of a record;
 //! - `library` alone knows where sessions lie, `caller` alone which one is calling.
 //!
@@ -19,4 +19,4 @@ mod tools;
 
 pub use caller::CallerEnvironment;
 pub use library::AgentFolders;
-pub use protocol::{ServerOptions, serve_stdio};
+pub use protocol::{AccessToken, ServerOptions, serve_http, serve_stdio};

@@ -104,6 +104,8 @@ pub(crate) enum Topic {
     AllSkills,
     Model,
     Tools,
+    /// MCP servers.
+    Servers,
     Policy,
     Hooks,
     Trust,

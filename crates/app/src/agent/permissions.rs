@@ -14,6 +14,7 @@ use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, s
 use super::{AgentOptions, Attendance, skills, subagents};
 use crate::environment;
 use crate::failure::hinted;
+use crate::mcp::{ConfiguredServers, load_servers};
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::{GrantKind, hook_scripts};
@@ -29,7 +30,10 @@ pub fn load_current_permissions(
     let context = WorkspaceContext::find(settings, &options.include_directories)?;
     let found = subagents::load(settings, &home, &context.cwd, context.trust.is_trusted());
     let (skills, _) = skills::load(settings, &home, &context);
-    load_permissions(options, settings, &home, &context, &found.subagents, &skills, attendance)
+    let (mut permissions, warnings) =
+        load_permissions(options, settings, &home, &context, &found.subagents, &skills, attendance)?;
+    trust_servers(&mut permissions, &load_servers(settings, Some(&home), &context));
+    Ok((permissions, warnings))
 }
 
 /// Loads the policy rules, with warnings about invalid ones.
@@ -131,6 +135,12 @@ pub(super) fn load_permissions(
         subagent: None,
     };
     Ok((permissions, warnings))
+}
+
+/// Lets the tools of servers run that settings trust.
+pub(super) fn trust_servers(permissions: &mut Permissions, servers: &ConfiguredServers) {
+    let policy = std::mem::take(&mut permissions.policy);
+    permissions.policy = servers.rules().fold(policy, Policy::with);
 }
 
 /// Files here that grant rights: only a user can let a model change them.

@@ -1,6 +1,8 @@
-//! The protocol around the tools: requests and answers in every revision, over standard streams.
+//! The protocol around the tools: requests and answers in every revision, over standard streams or HTTP.
 
 mod handler;
+mod http;
+mod message;
 mod stdio;
 
 use std::path::PathBuf;
@@ -13,6 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::caller::CallerEnvironment;
 use crate::library::AgentFolders;
 use handler::Server;
+
+pub use http::{AccessToken, serve_http};
 use stdio::LineTransport;
 
 /// What a server needs to know.

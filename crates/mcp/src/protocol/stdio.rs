@@ -6,16 +6,11 @@ use std::sync::Arc;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
-/// The longest line that is read; requests of clients are far shorter.
-const LONGEST_LINE: usize = 4 << 20;
-
-/// Standard error codes of JSON-RPC.
-const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
+use super::message::{INVALID_REQUEST, LONGEST_MESSAGE, parse, refusal};
 
 /// Two streams as a transport.
 pub(super) struct LineTransport<R, W> {
@@ -53,7 +48,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineTransport<R, W> {
                 self.line.extend_from_slice(&available[..taken]);
             }
             self.input.consume(taken);
-            if self.line.len() > LONGEST_LINE {
+            if self.line.len() > LONGEST_MESSAGE {
                 self.line.clear();
                 self.is_skipping = true;
             }
@@ -68,7 +63,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineTransport<R, W> {
         while self.read_line().await? {
             let line = std::mem::take(&mut self.line);
             let parsed = match std::mem::take(&mut self.is_skipping) {
-                true => Err(refusal(Value::Null, INVALID_REQUEST, "the message is longer than 4 MB")),
+                true => Err(refusal(&Value::Null, INVALID_REQUEST, "the message is longer than 4 MB")),
                 false if line.trim_ascii().is_empty() => continue,
                 false => parse(&line),
             };
@@ -84,19 +79,6 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineTransport<R, W> {
         }
         Ok(None)
     }
-}
-
-fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Value> {
-    let value: Value = serde_json::from_slice(line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line))
-        .map_err(|error| refusal(Value::Null, PARSE_ERROR, &format!("not JSON: {error}")))?;
-    let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
-    serde_json::from_value(value).map_err(|error| {
-        refusal(id.unwrap_or_default(), INVALID_REQUEST, &format!("not a request of the protocol: {error}"))
-    })
-}
-
-fn refusal(id: Value, code: i32, message: &str) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
 async fn write_line<W: AsyncWrite + Unpin>(

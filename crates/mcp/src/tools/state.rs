@@ -115,7 +115,7 @@ fn text(short: &str, session: &KnownSession, state: &ObservedState, kept: &[Kept
             .filter(|kept| !is_known(kept))
             .map(|kept| format!("- [{}, kept] {}\n", kept.message, one_line(&kept.text, LINE))),
     );
-    section(&mut text, "The user's standing rules, verbatim", rules, "none recognised");
+    section(&mut text, "The user's standing rules, verbatim", &rules, "none recognised");
     let requests = tracker.requests();
     let open = requests.open_requests().map(|request| {
         let reason = match &request.state {
@@ -126,7 +126,7 @@ fn text(short: &str, session: &KnownSession, state: &ObservedState, kept: &[Kept
         };
         format!("- {} {}{reason}\n", marks(&request.messages), one_line(&request.text, LINE))
     });
-    section(&mut text, "Open requests", newest(open.collect()), "none");
+    section(&mut text, "Open requests", &newest(open.collect()), "none");
     if let Some(current) = requests.current() {
         text.push_str(&format!("In work: {}\n", one_line(&current.text, LINE)));
     }
@@ -161,7 +161,7 @@ fn ledger(text: &mut String, ledger: &Ledger) {
         let to = if let FileState::Moved { to } = &file.state { format!(" to {to}") } else { String::new() };
         format!("- [{}] {} {}{to}{size}\n", file.last, file.state.as_str(), one_line(path, 300))
     });
-    section(text, "Files changed", newest(files.collect()), "none");
+    section(text, "Files changed", &newest(files.collect()), "none");
     let runs = ledger.runs().iter().map(|run| {
         let counts = [(run.passed, "passed"), (run.failed, "failed"), (run.skipped, "skipped")];
         let counts: Vec<String> =
@@ -169,7 +169,7 @@ fn ledger(text: &mut String, ledger: &Ledger) {
         let counts = if counts.is_empty() { outcome(run.outcome).to_string() } else { counts.join(", ") };
         format!("- [{}] {}: {counts}\n", run.at, one_line(&run.command, 200))
     });
-    section(text, "Tests and builds", newest(runs.collect()), "none");
+    section(text, "Tests and builds", &newest(runs.collect()), "none");
     let failing = ledger
         .commands()
         .iter()
@@ -178,18 +178,18 @@ fn ledger(text: &mut String, ledger: &Ledger) {
         let code = command.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
         format!("- [{}] {}{code}\n", command.at, one_line(&command.text, 200))
     });
-    section(text, "Commands that fail", newest(failing.collect()), "none");
+    section(text, "Commands that fail", &newest(failing.collect()), "none");
     let commits = ledger.commits().iter().map(|commit| {
         let hash = commit.hash.as_deref().unwrap_or_default();
         format!("- [{}] {hash} {}\n", commit.at, one_line(&commit.message, 120))
     });
     let commits = newest(commits.collect());
     if !commits.is_empty() {
-        section(text, "Commits", commits, "");
+        section(text, "Commits", &commits, "");
     }
 }
 
-fn section(text: &mut String, heading: &str, lines: Vec<String>, none: &str) {
+fn section(text: &mut String, heading: &str, lines: &[String], none: &str) {
     match lines.is_empty() {
         true => text.push_str(&format!("\n{heading}: {none}.\n")),
         false => text.push_str(&format!("\n{heading}:\n{}", lines.concat())),

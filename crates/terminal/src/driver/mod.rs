@@ -305,7 +305,7 @@ impl<S: Services> Driver<S> {
     fn show(&mut self, topic: Topic) -> Result<(), Notice> {
         let host = self.services.host();
         let page = match topic {
-            Topic::Context => pages::context(&self.agent),
+            Topic::Context => pages::context(&self.agent, &host),
             Topic::Rules => pages::rules(&self.agent),
             Topic::Requests => pages::requests(&self.agent),
             Topic::Statistics => pages::statistics(&self.agent, self.spent()),
@@ -315,6 +315,7 @@ impl<S: Services> Driver<S> {
             Topic::AllSkills => self.services.skill_list(true),
             Topic::Model => pages::model(&self.agent, &self.services.model(), &self.services.models()),
             Topic::Tools => pages::tools(&host),
+            Topic::Servers => self.services.servers(),
             Topic::Policy => pages::policy(&self.agent),
             Topic::Hooks => pages::hooks(&host),
             Topic::Trust => self.services.trust(),
