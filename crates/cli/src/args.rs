@@ -14,6 +14,7 @@ use crate::commands::guard::GuardArgs;
 use crate::commands::inspect::InspectOptions;
 use crate::commands::install::{InstallOptions, UninstallOptions};
 use crate::commands::man::ManOptions;
+use crate::commands::mcp::McpArgs;
 use crate::commands::memory::MemoryArgs;
 use crate::commands::models::ModelsOptions;
 use crate::commands::policy::PolicyArgs;
@@ -111,6 +112,8 @@ pub(crate) enum Command {
     Uninstall(UninstallOptions),
     /// Answer an agent's hook, or report what the agent's own compactions lost.
     Guard(GuardArgs),
+    /// Serve recorded sessions, rules and memory to other agents (MCP); manage the servers that Longhaul's agent uses.
+    Mcp(McpArgs),
     /// Check your setup and report problems.
     Doctor(DoctorOptions),
     /// Print a shell completion script.
@@ -144,6 +147,7 @@ impl Args {
             Some(Command::Compress(options)) => options.asks_models(),
             Some(Command::Eval(options)) => options.asks_models(),
             Some(Command::Skills(args)) => args.asks_models(),
+            Some(Command::Mcp(args)) => args.starts_servers(),
             Some(_) => false,
         }
     }

@@ -89,6 +89,7 @@ fn run() -> ExitCode {
         Command::Policy(command) => commands::policy::run(command, load_settings, color),
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Usage(options) => commands::usage::run(options, &screen),
+        Command::Mcp(args) => commands::mcp::run(args, load_settings, color),
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Install(options) => commands::install::run(options, color),
         Command::Uninstall(options) => commands::install::run_uninstall(options, color),

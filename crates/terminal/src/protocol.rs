@@ -107,6 +107,8 @@ pub(crate) enum Topic {
     Model,
     Tools,
     Agents,
+    /// MCP servers.
+    Servers,
     Policy,
     Hooks,
     Trust,

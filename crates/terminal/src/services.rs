@@ -72,6 +72,11 @@ pub trait Services: Send + Sync {
     /// The trust state of this folder and its consequences.
     fn trust(&self) -> Page;
 
+    /// The MCP servers with their state and tools.
+    fn servers(&self) -> Page {
+        Page::new("No MCP servers here.")
+    }
+
     /// The available skills.
     fn skills(&self) -> Vec<SkillChoice> {
         Vec::new()

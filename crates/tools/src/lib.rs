@@ -60,6 +60,6 @@ pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings,
 pub use todos::WriteTodos;
 pub use tool::{
     BoxFuture, PermittedEffects, Preview, TodoItem, TodoStatus, Tool, ToolAnswer, ToolDisplay,
-    ToolInvocation, ToolOutcome,
+    ToolInvocation, ToolOutcome, ToolSource,
 };
 pub use write::WriteFile;

@@ -239,7 +239,9 @@ async fn finish_call(
     let mut hidden = None;
     if !cancel.is_cancelled() {
         let response = json!({"llmContent": answer.outcome.text(), "returnDisplay": answer.outcome.text()});
-        let used = tool_use(&call.name, &args, None);
+        let target = turn.tools.find(&call.name, deps);
+        let server = target.as_ref().and_then(ToolTarget::server);
+        let used = tool_use(&call.name, server, &args, None);
         let event = HookEvent::AfterTool { call: used, tool_response: response };
         if let Some(outcome) = session.run_hooks(event, deps, cancel).await {
             if let Some(tail) = outcome.tail_call() {
@@ -330,10 +332,8 @@ async fn run_tail_call(
         Decision::Deny { reason } => return ToolAnswer::failed(reason),
         Decision::Ask => {
             let reason = format!("requested by a hook in place of {}", original.name);
-            let (reason, always) = permission.question(
-                Some(reason),
-                offer_always(&session.settings.permissions, target.policy_name(name), args),
-            );
+            let (reason, always) = permission
+                .question(Some(reason), offer_always(&session.settings.permissions, target, name, args));
             let request = ApprovalRequest {
                 call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
                 preview: shown,

@@ -15,6 +15,7 @@ use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, s
 use super::{AgentOptions, Attendance, skills, subagents};
 use crate::environment;
 use crate::failure::hinted;
+use crate::mcp::{ConfiguredServers, load_servers};
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::{GrantKind, hook_scripts};
@@ -30,7 +31,10 @@ pub fn load_current_permissions(
     let context = WorkspaceContext::find(settings, &options.include_directories)?;
     let found = subagents::load(settings, &home, &context.cwd, context.trust.is_trusted());
     let (skills, _) = skills::load(settings, &home, &context);
-    load_permissions(options, settings, &home, &context, &found.subagents, &skills, attendance)
+    let (mut permissions, warnings) =
+        load_permissions(options, settings, &home, &context, &found.subagents, &skills, attendance)?;
+    trust_servers(&mut permissions, &load_servers(settings, Some(&home), &context));
+    Ok((permissions, warnings))
 }
 
 /// Loads the policy rules, with warnings about invalid ones.
@@ -146,6 +150,12 @@ fn reading_scope(settings: &Settings, context: &WorkspaceContext) -> anyhow::Res
     let roots = Roots::new(&context.cwd, &others).context("could not find the workspace's folders")?;
     let (ignoring, search_path) = (settings.hidden_files(), environment::search_path());
     Ok(Some(ReadingScope { roots, ignoring, search_path }))
+}
+
+/// Lets the tools of servers run that settings trust.
+pub(super) fn trust_servers(permissions: &mut Permissions, servers: &ConfiguredServers) {
+    let policy = std::mem::take(&mut permissions.policy);
+    permissions.policy = servers.rules().fold(policy, Policy::with);
 }
 
 /// Files here that grant rights: only a user can let a model change them.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use longhaul_agent::{Agent, AgentDeps, PromptDetail, SessionMemory};
 use longhaul_compaction::HostJob;
 use longhaul_engine::{CalibrationFile, Folder};
+use longhaul_tools::ToolSource;
 use longhaul_workspace::Home;
 
 use super::compose::{agent_settings, budget, estimator, snapshots, surroundings};
@@ -116,6 +117,7 @@ impl<'s> AgentResources<'s> {
             telemetry: self.telemetry.as_deref(),
             calibration: Some(&self.calibration),
             tools: &self.toolkit.tools,
+            servers: (!self.toolkit.servers.is_empty()).then_some(&self.toolkit.servers as &dyn ToolSource),
             subagents: &self.toolkit.subagents,
             manager: self.toolkit.manager.as_ref(),
             models: Some(&self.subagent_models),

@@ -9,17 +9,19 @@ use longhaul_agent::{
 };
 use longhaul_conversation::TokenCount;
 use longhaul_hooks::{HookEnvironment, Hooks};
+use longhaul_mcp_client::McpServers;
 use longhaul_memory::SAVE_TOOL;
 use longhaul_skills::{CatalogRoom, Skills, render_catalog};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
-use super::permissions::load_permissions;
+use super::permissions::{load_permissions, trust_servers};
 use super::subagents::load as load_subagents;
 use super::system_prompt::system_prompt;
 use super::{AgentOptions, Attendance, hooks, skills, tools};
 use crate::clock::now;
 use crate::environment;
+use crate::mcp::load_servers;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::note_texts;
@@ -30,6 +32,10 @@ pub struct Toolkit {
     attendance: Attendance,
     /// The tools that the model may call.
     pub(crate) tools: Vec<Box<dyn Tool>>,
+    /// The MCP servers, whose tools come as they connect.
+    pub servers: McpServers,
+    /// MCP servers that are not started, each with the reason.
+    pub servers_left_out: Vec<(String, String)>,
     /// Commands in the background.
     pub jobs: Jobs,
     /// The sub-agents that may be started.
@@ -77,8 +83,13 @@ impl Toolkit {
             }
         });
         let (skills, notices) = skills::load(settings, home, &context);
-        let (permissions, mut warnings) =
+        let (mut permissions, mut warnings) =
             load_permissions(options, settings, home, &context, &found.subagents, &skills, attendance)?;
+        let servers = load_servers(settings, Some(home), &context);
+        trust_servers(&mut permissions, &servers);
+        warnings.extend(servers.warnings);
+        let servers_left_out = servers.left_out;
+        let servers = McpServers::start(servers.configs).context("could not start the MCP servers")?;
         warnings.extend(found.problems);
         let project = Project::find()?;
         let variables = settings.variables().for_commands(&settings.variable_rules(Some(home)));
@@ -100,6 +111,8 @@ impl Toolkit {
         let toolkit = Self {
             attendance,
             tools,
+            servers,
+            servers_left_out,
             jobs,
             subagents: found.subagents,
             manager,

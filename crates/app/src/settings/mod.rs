@@ -11,6 +11,7 @@ mod kind;
 mod layers;
 mod load;
 mod lookup;
+mod mcp;
 mod memory;
 mod problem;
 mod provenance;
@@ -22,7 +23,7 @@ mod skills;
 mod unread;
 mod work;
 
-pub(crate) use edit::set_list;
+pub(crate) use edit::{set_entry, set_list};
 pub use layers::Settings;
 pub use load::{FileOwner, LoadedSettings, load_here, load_here_with};
 pub use problem::{FileLine, SettingsError, SettingsFault, SettingsWarning, UnsupportedKey, WrongValue};

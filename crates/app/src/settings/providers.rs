@@ -82,7 +82,7 @@ impl Settings {
     }
 
     /// The names in a section, over all layers, except those reset by null.
-    fn names(&self, section: &[&str]) -> Vec<&str> {
+    pub(super) fn names(&self, section: &[&str]) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for layer in &self.layers {
             let node = section.iter().try_fold(&layer.root, |node, step| node.get(step));

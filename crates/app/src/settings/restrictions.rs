@@ -237,14 +237,14 @@ mod tests {
         check_refused("{}", &[("GEMINI_SANDBOX", "false")], None);
         check_refused("{}", &[("GEMINI_SANDBOX", "true")], None);
         check_refused(r#"{"admin": {"new": 1}}"#, &[("SANDBOX", "mine")], Some("admin.new"));
-        check_refused(r#"{"mcpServers": {}}"#, &[], None);
+        check_refused(r#"{"modelConfigs": {}}"#, &[], None);
     }
 
     #[test]
     fn what_is_not_honoured_is_named_in_one_line() {
-        let text = r#"{"mcpServers": {}, "telemetry": {}}"#;
+        let text = r#"{"modelConfigs": {}, "telemetry": {}}"#;
         let told = unsupported_notice(&loaded(&[text]).unsupported).expect("a notice");
-        assert!(told.contains("mcpServers, telemetry;") && !told.contains('\n'), "{told}");
+        assert!(told.contains("modelConfigs, telemetry;") && !told.contains('\n'), "{told}");
         assert_eq!(unsupported_notice(&[]), None);
     }
 }

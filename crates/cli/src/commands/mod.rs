@@ -12,6 +12,7 @@ pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod interactive;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod models;
 pub(crate) mod policy;

@@ -329,7 +329,7 @@ impl<S: Services> Driver<S> {
     fn show(&mut self, topic: Topic) -> Result<(), Notice> {
         let host = self.services.host();
         let page = match topic {
-            Topic::Context => pages::context(&self.agent),
+            Topic::Context => pages::context(&self.agent, &host),
             Topic::Rules => pages::rules(&self.agent),
             Topic::Requests => pages::requests(&self.agent),
             Topic::Statistics => pages::statistics(&self.agent, self.spent()),
@@ -340,6 +340,7 @@ impl<S: Services> Driver<S> {
             Topic::Model => pages::model(&self.agent, &self.services.model(), &self.services.models()),
             Topic::Tools => pages::tools(&host),
             Topic::Agents => pages::agents(&host),
+            Topic::Servers => self.services.servers(),
             Topic::Policy => pages::policy(&self.agent),
             Topic::Hooks => pages::hooks(&host),
             Topic::Trust => self.services.trust(),

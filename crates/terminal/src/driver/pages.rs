@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use longhaul_agent::{Agent, AgentDeps, Instruction, SourceState};
 use longhaul_compaction::{Input, LedgerCounts, Outcome, Rung, Trigger, compact_offline, prepare};
-use longhaul_conversation::{Message, MessageId, Part, TokenCount, grouped};
+use longhaul_conversation::{Estimator, Message, MessageId, Part, TokenCount, ToolDeclaration, grouped};
 use longhaul_directives::{RequestState, Retirement};
 use longhaul_display::Tone;
 
@@ -20,7 +20,7 @@ const MAX_LISTED: usize = 6;
 const PREVIEW: usize = 48;
 
 /// The usage of the context window, and the effect of a compaction.
-pub(super) fn context(agent: &Agent) -> Page {
+pub(super) fn context(agent: &Agent, host: &AgentDeps<'_>) -> Page {
     let meter = status_line::meter(agent);
     let breakdown = status_line::breakdown(agent);
     let tracker = agent.conversation().tracker();
@@ -32,6 +32,13 @@ pub(super) fn context(agent: &Agent) -> Page {
         if meter.is_counted { "" } else { ", estimated" }
     ));
     by_kind(&mut page, &meter);
+    if let Some(servers) = host.servers {
+        let declared: Vec<_> = servers.tools().into_iter().map(|tool| tool.declaration()).collect();
+        let text = |tool: &ToolDeclaration| format!("{} {} {}", tool.name, tool.description, tool.parameters);
+        let tokens: u64 = declared.iter().map(|tool| Estimator::default().text(&text(tool)).tokens().0).sum();
+        let count = plural(declared.len(), "tool", "tools");
+        page.fact("MCP servers", format!("{} tokens for the declarations of {count}", grouped(tokens)));
+    }
     page.fact("compaction", compaction_due(&meter));
     let share = |tokens: TokenCount| tokens.share_of(meter.used);
     if !breakdown.tools.is_empty() {

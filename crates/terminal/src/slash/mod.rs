@@ -140,6 +140,7 @@ pub(crate) const ALL: &[SlashCommand] = &[
     SlashCommand { aliases: &["cost"], ..slash("stats", "", "Show tokens, cost, time and tool calls") },
     slash("tools", "", "List the available tools"),
     slash("agents", "", "List the sub-agents"),
+    slash("mcp", "", "Show the MCP servers, their state and tools"),
     SlashCommand {
         subs: &[
             sub("list", "", "List your saved approvals and all policy rules"),

@@ -116,6 +116,7 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         ("stats", ..) => DriverCommand::Show(Topic::Statistics),
         ("tools", ..) => DriverCommand::Show(Topic::Tools),
         ("agents", ..) => DriverCommand::Show(Topic::Agents),
+        ("mcp", ..) => DriverCommand::Show(Topic::Servers),
         ("policy", "" | "list", "") => DriverCommand::Show(Topic::Policy),
         ("policy", "revoke", given) if !given.is_empty() => DriverCommand::Revoke(given.to_string()),
         ("policy", ..) => return usage(),

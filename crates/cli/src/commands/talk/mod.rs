@@ -5,7 +5,7 @@ mod json;
 mod report;
 mod words;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use longhaul_agent::{AgentDeps, AgentError, Attachments, LimitOf, TurnEnd, attach_files};
@@ -19,6 +19,7 @@ use longhaul_app::settings::Settings;
 use longhaul_conversation::{FinishReason, ModelError, Origin, Part, Usage};
 use longhaul_engine::EngineError;
 use longhaul_hooks::{EndReason, SessionSource};
+use longhaul_mcp_client::ServerStatus;
 use longhaul_sessions::{LogError, load_metadata};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
@@ -54,6 +55,9 @@ pub(crate) fn run(
 
 /// The failed action when standard output rejects the answer.
 const NOT_WRITTEN: &str = "could not write the answer to standard output";
+
+/// The longest wait for MCP servers before the first request; those that come later can be called then.
+const SERVER_WAIT: Duration = Duration::from_secs(15);
 
 fn talk(
     options: &TalkOptions,
@@ -107,6 +111,13 @@ fn talk(
         reporter.stop_with(cancel);
         let host = AgentDeps { events: &|event| reporter.observe(event), ..deps.host() };
         agent.begin_session(source, &host, cancel).await?;
+        // Nobody types meanwhile, and the first request is to know their tools.
+        cancel.run_until_cancelled(deps.toolkit.servers.settle(SERVER_WAIT)).await;
+        for report in deps.toolkit.servers.reports() {
+            if let ServerStatus::Failed(reason) = &report.status {
+                reporter.warn(&format!("MCP server {} is not available: {reason}", report.name));
+            }
+        }
         let Attachments { parts, problems, .. } =
             attach_files(&typed_text(&words), &environment::current_folder(), host.tools, cancel).await;
         problems.iter().for_each(|problem| reporter.warn(problem.trim_end_matches('.')));
