@@ -30,6 +30,7 @@ pub mod failure;
 pub mod memory;
 pub mod models;
 pub mod project;
+pub mod recall;
 pub mod runtime;
 pub mod sessions;
 pub mod settings;

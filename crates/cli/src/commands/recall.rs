@@ -1,15 +1,14 @@
 //! `longhaul recall QUERY`: searches this project's sessions, including what was compacted away.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
-use longhaul_app::failure::hinted;
+use longhaul_app::clock;
 use longhaul_app::project::{self, Project, session_file};
-use longhaul_app::sessions::SeenParts;
-use longhaul_archive::{Hit, Search, SessionRef};
-use longhaul_formats::{Event, read};
+use longhaul_app::recall::{RecallAnswer, RecallRequest, RecallSource, recall_files};
+use longhaul_conversation::Timestamp;
+use longhaul_recall::{Hit, Kind, SearchFilter};
 use serde_json::{Value, json};
 
 use crate::input;
@@ -23,6 +22,12 @@ pub(crate) struct RecallOptions {
     /// Search one session only: latest, its number in `sessions list`, its id, or a session file.
     #[arg(long, value_name = "SESSION")]
     session: Option<PathBuf>,
+    /// Only what was said by `user` or `model`, or in a `call` or `output` of a tool; may be repeated.
+    #[arg(long = "kind", value_name = "KIND", value_parser = kind)]
+    kinds: Vec<KindArgument>,
+    /// Only what was said since a date such as 2026-08-04, or in the last days or weeks: 3d, 2w.
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    since: Option<Since>,
     /// Maximum number of results.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit)]
     limit: usize,
@@ -34,37 +39,65 @@ pub(crate) struct RecallOptions {
 /// Searches and prints.
 pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()> {
     let query = options.query.join(" ");
-    let mut search = Search::new(&query);
-    if search.is_empty() {
-        return Err(hinted(anyhow!("nothing to search for in {query:?}"), "pass a word or a path"));
-    }
+    let now = clock::now();
+    let filter =
+        SearchFilter { kinds: options.kinds.iter().map(|kind| kind.0).collect(), since: options.since(now) };
+    let request = RecallRequest { query: &query, filter, limit: options.limit, now };
+    request.search()?;
     let files = files(options)?;
-    let mut unread = Vec::new();
-    with_progress(
-        || "searching sessions".to_string(),
-        || {
-            for (id, path) in &files {
-                if let Err(error) = look_through(&mut search, id, path) {
-                    unread.push((path, error));
-                }
-            }
-        },
-    );
-    if unread.len() == files.len()
-        && let Some((path, error)) = unread.pop()
-    {
-        return Err(error.context(format!("could not read {}", path.display())));
-    }
+    let answer = with_progress(|| "searching sessions".to_string(), || recall_files(&request, &files))?;
     let unread: Vec<String> =
-        unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
-    let hits = search.hits(options.limit);
+        answer.unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
     if options.json {
-        return print_json(&json(&query, files.len(), &search, &hits, &unread));
+        return print_json(&json(&query, files.len(), &answer, &unread));
     }
     for unread in &unread {
         eprintln!("warning: could not read {}", visible(unread));
     }
-    crate::output::print(&text(*screen, &query, files.len(), &search, &hits))
+    crate::output::print(&text(*screen, &query, files.len(), &answer))
+}
+
+/// A kind of text, by its name.
+#[derive(Clone, Copy, Debug)]
+struct KindArgument(Kind);
+
+fn kind(text: &str) -> Result<KindArgument, String> {
+    let found =
+        [Kind::User, Kind::Model, Kind::Call, Kind::Output].into_iter().find(|kind| kind.as_str() == text);
+    found.map(KindArgument).ok_or_else(|| "expected user, model, call or output".into())
+}
+
+/// The start of the time that is searched.
+#[derive(Clone, Copy, Debug)]
+enum Since {
+    At(Timestamp),
+    /// Milliseconds before now.
+    Before(i64),
+}
+
+fn since(text: &str) -> Result<Since, String> {
+    let expected = || "expected a date such as 2026-08-04, or a time such as 12h, 3d or 2w".to_owned();
+    if let Some(at) = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z"))) {
+        return Ok(Since::At(at));
+    }
+    let (count, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let count: i64 = count.parse().ok().filter(|count| (0..100_000).contains(count)).ok_or_else(expected)?;
+    let hours = match unit {
+        "h" => 1,
+        "d" => 24,
+        "w" => 7 * 24,
+        _ => return Err(expected()),
+    };
+    Ok(Since::Before(count * hours * 3_600_000))
+}
+
+impl RecallOptions {
+    fn since(&self, now: Timestamp) -> Option<Timestamp> {
+        self.since.map(|since| match since {
+            Since::At(at) => at,
+            Since::Before(millis) => Timestamp::from_millis(now.as_millis() - millis),
+        })
+    }
 }
 
 fn limit(text: &str) -> Result<usize, String> {
@@ -72,12 +105,12 @@ fn limit(text: &str) -> Result<usize, String> {
 }
 
 /// The sessions to look through, each with its id.
-fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
+fn files(options: &RecallOptions) -> anyhow::Result<Vec<RecallSource>> {
     if let Some(given) = &options.session {
         let path = session_file(given)?;
         // What cannot be read at all is told as everywhere else.
         drop(input::open(&path)?);
-        return Ok(vec![(name_of(&path)?, path)]);
+        return Ok(vec![RecallSource { session: name_of(&path)?, path }]);
     }
     let no_sessions = || project::failure(longhaul_sessions::StoreError::NoSessions);
     let project = Project::find()?.ok_or_else(no_sessions)?;
@@ -86,10 +119,10 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
     for session in listing.sessions {
         let id = session.id().to_string();
         let chains = project.store().chats().join(&id);
-        files.push((id.clone(), session.path));
+        files.push(RecallSource { session: id.clone(), path: session.path });
         files.extend(jsonl_in(&chains).into_iter().map(|path| {
             let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            (format!("{id}/{agent}"), path)
+            RecallSource { session: format!("{id}/{agent}"), path }
         }));
     }
     if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
@@ -111,36 +144,18 @@ fn jsonl_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Looks at everything that was ever said in a session, each thing once.
-fn look_through(search: &mut Search, id: &str, path: &Path) -> anyhow::Result<()> {
-    let mut seen = SeenParts::default();
-    let session = SessionRef::new(id);
-    read(File::open(path)?, &mut |event| match event {
-        Event::Change(change) => {
-            if let Some(message) = seen.new_parts(&change) {
-                search.observe(&session, &message);
-            }
-        }
-        Event::Side { chain, message } => {
-            search.observe(&SessionRef::new(format!("{id}/{chain}")), &message);
-        }
-        Event::Warning(_) | Event::CompactionStart | Event::CompactionEnd => {}
-    })?;
-    Ok(())
-}
-
-fn text(screen: Screen, query: &str, sessions: usize, search: &Search, hits: &[Hit]) -> String {
+fn text(screen: Screen, query: &str, sessions: usize, answer: &RecallAnswer) -> String {
     let mut page = Page::new(screen);
     let searched = format!(
         "{} in {}",
-        plural(usize::try_from(search.observed()).unwrap_or(usize::MAX), "message", "messages"),
+        plural(usize::try_from(answer.messages).unwrap_or(usize::MAX), "message", "messages"),
         plural(sessions, "session", "sessions")
     );
-    if hits.is_empty() {
+    if answer.hits.is_empty() {
         page.line(&format!("No matches for {} in {searched}.", visible(query)));
         return page.into_text();
     }
-    for hit in hits {
+    for hit in &answer.hits {
         page.gap();
         show(&mut page, hit);
     }
@@ -168,8 +183,8 @@ fn show(page: &mut Page, hit: &Hit) {
     }
 }
 
-fn json(query: &str, sessions: usize, search: &Search, hits: &[Hit], unread: &[String]) -> Value {
-    let hits = hits.iter().map(|hit| {
+fn json(query: &str, sessions: usize, answer: &RecallAnswer, unread: &[String]) -> Value {
+    let hits = answer.hits.iter().map(|hit| {
         json!({
             "session": hit.session.as_str(),
             "number": hit.number.map(|number| number.to_string()),
@@ -189,7 +204,7 @@ fn json(query: &str, sessions: usize, search: &Search, hits: &[Hit], unread: &[S
         "schema": 2,
         "query": query,
         "sessions": sessions,
-        "messages": search.observed(),
+        "messages": answer.messages,
         "hits": hits.collect::<Vec<_>>(),
         "unread": unread,
     })

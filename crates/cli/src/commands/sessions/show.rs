@@ -7,10 +7,10 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use longhaul_app::failure::hinted;
 use longhaul_app::project::session_file;
-use longhaul_archive::parse_message_number;
 use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
 use longhaul_engine::State;
 use longhaul_formats::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_recorded};
+use longhaul_recall::parse_message_number;
 use serde_json::{Value, json};
 
 use super::state;
