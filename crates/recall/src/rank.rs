@@ -12,7 +12,7 @@ use crate::filter::{Kind, SearchFilter};
 use crate::query::{Query, Term};
 
 /// The most passages with a score of their own, unless one term alone has more.
-const MAX_CANDIDATES: u64 = 4_000;
+const MAX_CANDIDATES: u64 = 2_000;
 
 // Fitted by `examples/locomo.rs -- --fit`, each conversation of the corpus with settings chosen on the others.
 
@@ -167,7 +167,8 @@ pub fn rank_with(
         if let Some(question) = beside(-1).filter(|place| passages[*place].is_question) {
             score += weights.question * own[question];
         }
-        if let Some(call) = passage.answers.filter(|call| call + 1 != passage.sequence) {
+        // A result far from its call must match itself: an index does not look for others.
+        if let Some(call) = passage.answers.filter(|call| call + 1 != passage.sequence && own[place] > 0.0) {
             score += weights.call * score_of(places.get(&(&passage.session, call)).copied());
         }
         if passage.is_question {
@@ -258,8 +259,8 @@ mod tests {
     fn the_rarest_terms_make_candidates() {
         check_chosen(&[], &[]);
         check_chosen(&[0, 0], &[]);
-        check_chosen(&[10, 0, 3_000], &[0, 2]);
-        check_chosen(&[3_000, 10, 3_000], &[0, 1]);
+        check_chosen(&[10, 0, 1_500], &[0, 2]);
+        check_chosen(&[1_500, 10, 1_500], &[0, 1]);
         check_chosen(&[9_000_000], &[0]);
         check_chosen(&[9_000_000, 9_000_000], &[0]);
     }
@@ -293,8 +294,9 @@ mod tests {
         assert_eq!(order_of(vec![question.clone(), passage(5, &[0]), passage(9, &[0])]), [5, 4, 9]);
         assert_eq!(order_of(vec![question, passage(5, &[]), passage(7, &[])]), [4, 5]);
         // A call far before it lifts its result.
-        let result = PassageMatch { answers: Some(1), ..passage(6, &[]) };
-        assert_eq!(order_of(vec![passage(1, &[0, 1]), result]), [1, 6]);
+        let result = PassageMatch { answers: Some(1), ..passage(6, &[0]) };
+        assert_eq!(order_of(vec![passage(1, &[0, 1]), result, passage(9, &[0])]), [1, 6, 9]);
+        assert_eq!(order_of(vec![passage(1, &[0, 1]), passage(6, &[0]), passage(9, &[0])]), [1, 9, 6]);
     }
 
     #[test]
