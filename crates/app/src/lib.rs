@@ -23,6 +23,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod agent;
+pub mod archive;
 pub mod clock;
 pub mod environment;
 pub mod extraction;

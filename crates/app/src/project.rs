@@ -66,11 +66,18 @@ pub fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
         let hint = "check the path; run `longhaul sessions list` to see this folder's sessions";
         hinted(anyhow!("no file or session named {name}"), hint)
     };
-    let Some(project) = Project::find()? else { return Err(unknown()) };
+    let archived = || match crate::archive::find()? {
+        Some(archive) => match archive.find(name) {
+            Some(session) => crate::archive::session_file(&archive, session).map(Some),
+            None => Ok(None),
+        },
+        None => Ok(None),
+    };
+    let Some(project) = Project::find()? else { return archived()?.ok_or_else(unknown) };
     let listing = project.store().list().context("could not list the sessions")?;
     match select(&listing, name) {
         Ok(session) => Ok(session.path.clone()),
-        Err(StoreError::UnknownSession { .. } | StoreError::NoSessions) => Err(unknown()),
+        Err(StoreError::UnknownSession { .. } | StoreError::NoSessions) => archived()?.ok_or_else(unknown),
         Err(error) => Err(failure(error)),
     }
 }

@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use longhaul_app::archive;
 use longhaul_app::clock;
 use longhaul_app::project::{self, Project, session_file};
 use longhaul_app::recall::{RecallAnswer, RecallRequest, RecallSource, recall_files};
+use longhaul_app::settings::Settings;
+use longhaul_archive::{ArchivedSession, Question, SyncOptions};
 use longhaul_conversation::Timestamp;
 use longhaul_recall::{Hit, Kind, SearchFilter};
+use longhaul_workspace::LockTimeout;
 use serde_json::{Value, json};
 
 use crate::input;
@@ -28,6 +32,12 @@ pub(crate) struct RecallOptions {
     /// Only what was said since a date such as 2026-08-04, or in the last days or weeks: 3d, 2w.
     #[arg(long, value_name = "WHEN", value_parser = since)]
     since: Option<Since>,
+    /// Search every agent's sessions in all folders, through the archive.
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+    /// Search the sessions of one agent in all folders: longhaul, claude, codex or gemini.
+    #[arg(long, conflicts_with = "session")]
+    agent: Option<String>,
     /// Maximum number of results.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit)]
     limit: usize,
@@ -37,13 +47,20 @@ pub(crate) struct RecallOptions {
 }
 
 /// Searches and prints.
-pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()> {
+pub(crate) fn run(
+    options: &RecallOptions,
+    load_settings: impl Fn() -> anyhow::Result<Settings>,
+    screen: &Screen,
+) -> anyhow::Result<()> {
     let query = options.query.join(" ");
     let now = clock::now();
     let filter =
         SearchFilter { kinds: options.kinds.iter().map(|kind| kind.0).collect(), since: options.since(now) };
     let request = RecallRequest { query: &query, filter, limit: options.limit, now };
     request.search()?;
+    if options.all || options.agent.is_some() {
+        return everywhere(options, &request, &load_settings()?, *screen);
+    }
     let files = files(options)?;
     let answer = with_progress(|| "searching sessions".to_string(), || recall_files(&request, &files))?;
     let unread: Vec<String> =
@@ -55,6 +72,82 @@ pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()
         eprintln!("warning: could not read {}", visible(unread));
     }
     crate::output::print(&text(*screen, &query, files.len(), &answer))
+}
+
+/// Searches the archive, after a look at what is new.
+fn everywhere(
+    options: &RecallOptions,
+    request: &RecallRequest<'_>,
+    settings: &Settings,
+    screen: Screen,
+) -> anyhow::Result<()> {
+    let mut archive = archive::open()?;
+    let sync = SyncOptions {
+        redaction: settings.archive_redaction(),
+        now: request.now,
+        timeout: LockTimeout::default(),
+    };
+    let sources = archive::sources()?;
+    let report = with_progress(|| "copying new sessions".to_string(), || archive.sync(&sources, &sync));
+    if let Err(error) = report {
+        // What was copied before can still be searched.
+        eprintln!("warning: could not sync the archive: {}", visible(&error.to_string()));
+    }
+    let question = Question {
+        filter: request.filter.clone(),
+        agent: options.agent.clone(),
+        ..Question::new(request.query, request.now)
+    };
+    let hits = archive.recall(&question, request.limit).context("could not search the archive")?;
+    let sessions = archive.sessions().len();
+    if options.json {
+        let hits = hits.iter().map(|hit| {
+            let mut object = hit_json(hit);
+            let session = archive.find(hit.session.as_str());
+            object["agent"] = json!(session.map(|session| &session.source.agent));
+            object["path"] = json!(session.map(|session| session.source.path.display().to_string()));
+            object["open"] = json!(open_command(hit));
+            object["resume"] = json!(session.and_then(resume));
+            object
+        });
+        return print_json(&json!({
+            "schema": 2, "query": request.query, "sessions": sessions, "hits": hits.collect::<Vec<_>>(), "unread": [],
+        }));
+    }
+    let mut page = Page::new(screen);
+    if hits.is_empty() {
+        let searched = plural(sessions, "session", "sessions");
+        page.line(&format!("No matches for {} in {searched}.", visible(request.query)));
+        return crate::output::print(&page.into_text());
+    }
+    for hit in &hits {
+        page.gap();
+        let session = archive.find(hit.session.as_str());
+        if let Some(session) = session {
+            let gone = if session.is_deleted() { ", only in the archive" } else { "" };
+            page.line(&format!("{}{gone}", page.screen.strong(&visible(&session.source.agent))));
+        }
+        show(&mut page, hit);
+        page.line(&page.screen.faint(&format!("  open: {}", visible(&open_command(hit)))));
+        if let Some(command) = session.and_then(resume) {
+            page.line(&page.screen.faint(&format!("  resume: {}", visible(&command))));
+        }
+    }
+    page.gap();
+    page.line(&format!("Searched {}.", plural(sessions, "session", "sessions")));
+    crate::output::print(&page.into_text())
+}
+
+/// The command that shows a hit with what stands around it.
+fn open_command(hit: &Hit) -> String {
+    let message = hit.number.map_or_else(|| hit.message.to_string(), |number| number.to_string());
+    let session = hit.session.as_str().split('/').next().unwrap_or_default();
+    format!("longhaul sessions show {session} --message {message} --around 2")
+}
+
+/// The command that continues a session, if its agent still has it.
+fn resume(session: &ArchivedSession) -> Option<String> {
+    if session.is_deleted() { None } else { archive::resume_command(&session.source) }
 }
 
 /// A kind of text, by its name.
@@ -184,8 +277,19 @@ fn show(page: &mut Page, hit: &Hit) {
 }
 
 fn json(query: &str, sessions: usize, answer: &RecallAnswer, unread: &[String]) -> Value {
-    let hits = answer.hits.iter().map(|hit| {
-        json!({
+    let hits = answer.hits.iter().map(hit_json);
+    json!({
+        "schema": 2,
+        "query": query,
+        "sessions": sessions,
+        "messages": answer.messages,
+        "hits": hits.collect::<Vec<_>>(),
+        "unread": unread,
+    })
+}
+
+fn hit_json(hit: &Hit) -> Value {
+    json!({
             "session": hit.session.as_str(),
             "number": hit.number.map(|number| number.to_string()),
             "message": hit.message.as_str(),
@@ -198,14 +302,5 @@ fn json(query: &str, sessions: usize, answer: &RecallAnswer, unread: &[String]) 
             "line": hit.excerpt.first_line,
             "matches": hit.excerpt.matches.iter().map(|range| [range.start, range.end]).collect::<Vec<_>>(),
             "repeats": hit.repeats,
-        })
-    });
-    json!({
-        "schema": 2,
-        "query": query,
-        "sessions": sessions,
-        "messages": answer.messages,
-        "hits": hits.collect::<Vec<_>>(),
-        "unread": unread,
     })
 }
