@@ -118,6 +118,10 @@ fn name_of(agent: &str, path: &Path) -> String {
 /// The command that continues a session in its own agent.
 pub fn resume_command(source: &Source) -> Option<String> {
     let id = &source.session;
+    // A sub-agent has no conversation of its own to go on with.
+    if source.path.components().any(|component| component.as_os_str() == "subagents") {
+        return None;
+    }
     match source.agent.as_str() {
         "claude" => Some(format!("claude --resume {id}")),
         "codex" => Some(format!("codex resume {id}")),
@@ -132,4 +136,47 @@ pub fn session_file(archive: &Archive, session: &ArchivedSession) -> anyhow::Res
         return Ok(session.source.path.clone());
     }
     archive.restore(session).context("could not restore the archived session")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(agent: &str, path: &str, name: &str, resume: Option<&str>) {
+        let path = PathBuf::from(path);
+        let source = Source { agent: agent.into(), session: name_of(agent, &path), project: None, path };
+        assert_eq!(source.session, name);
+        assert_eq!(resume_command(&source).as_deref(), resume);
+    }
+
+    #[test]
+    fn sessions_are_named_as_their_agents_name_them() {
+        let id = "0199a213-81c0-7800-8aa1-bbab2a035a53";
+        let rollout = format!("/h/.codex/sessions/2026/08/04/rollout-2026-08-04T10-00-00-{id}.jsonl");
+        check("codex", &rollout, id, Some(&format!("codex resume {id}")));
+        check(
+            "claude",
+            &format!("/h/.claude/projects/-a/{id}.jsonl"),
+            id,
+            Some(&format!("claude --resume {id}")),
+        );
+        check("claude", &format!("/h/.claude/projects/-a/{id}/subagents/agent-7.jsonl"), "agent-7", None);
+        check("gemini", "/h/.gemini/tmp/a/chats/session-1.json", "session-1", None);
+    }
+
+    #[test]
+    fn only_session_files_are_sources() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for path in ["a/chats/session-1.jsonl", "a/chats/x/sub.jsonl", "a/logs.json", "a/chats/notes.md"] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, "{}").expect("written");
+        }
+        let mut found = Vec::new();
+        collect(&mut found, "gemini", folder.path(), &["jsonl", "json"], is_chat);
+        let mut names: Vec<String> = found.into_iter().map(|source| source.session).collect();
+        names.sort();
+        assert_eq!(names, ["session-1", "sub"]);
+    }
 }

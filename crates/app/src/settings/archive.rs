@@ -9,11 +9,7 @@ impl Settings {
     /// The redaction of archived copies.
     pub fn archive_redaction(&self) -> Redaction {
         let value = self.value(&["longhaul", "archive", "redact"]);
-        if value.and_then(Value::as_str) == Some("off") {
-            Redaction::Off
-        } else {
-            Redaction::On
-        }
+        if value.and_then(Value::as_str) == Some("off") { Redaction::Off } else { Redaction::On }
     }
 
     /// The most days that sessions stay in the archive.

@@ -51,7 +51,9 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
     };
     if let Some(wanted) = &options.message {
         let number = parse_message_number(wanted);
-        let is_it = |message: &&Message| message.ordinal.is_some() && message.ordinal == number || message.id.as_str() == wanted;
+        let is_it = |message: &&Message| {
+            message.ordinal.is_some() && message.ordinal == number || message.id.as_str() == wanted
+        };
         let Some(place) = messages.iter().position(is_it) else {
             let hint = "message numbers start at m1; `longhaul sessions show --all` lists every message";
             return Err(hinted(anyhow!("no message {wanted} in {name}"), hint));
