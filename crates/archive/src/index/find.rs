@@ -1,5 +1,6 @@
 //! Finds the passages that the ranking needs.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 use longhaul_conversation::Timestamp;
@@ -82,12 +83,15 @@ impl Index {
             while let Some(row) = rows.next()? {
                 let id: i64 = row.get(0)?;
                 let session = id >> SEQUENCE_BITS;
-                if !sessions.contains_key(&session) {
-                    let Some(named) = self.session(log, session, question)? else { continue };
-                    sessions.insert(session, named);
-                }
+                let name = match sessions.entry(session) {
+                    Entry::Occupied(known) => known.get().name.clone(),
+                    Entry::Vacant(place) => {
+                        let Some(named) = self.session(log, session, question)? else { continue };
+                        place.insert(named).name.clone()
+                    }
+                };
                 let terms = found.get(&id).cloned().unwrap_or_default();
-                passages.push(passage_of(row, sessions[&session].name.clone(), terms)?);
+                passages.push(passage_of(row, name, terms)?);
             }
         }
         let asked: std::collections::HashSet<&SessionRef> =

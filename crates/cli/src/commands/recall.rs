@@ -89,9 +89,15 @@ fn everywhere(
     };
     let sources = archive::sources()?;
     let report = with_progress(|| "copying new sessions".to_string(), || archive.sync(&sources, &sync));
-    if let Err(error) = report {
+    match report {
+        Ok(report) => {
+            if let Some(aside) = report.damaged {
+                let aside = aside.display().to_string();
+                eprintln!("warning: the index was damaged and made anew; the old one is {}", visible(&aside));
+            }
+        }
         // What was copied before can still be searched.
-        eprintln!("warning: could not sync the archive: {}", visible(&error.to_string()));
+        Err(error) => eprintln!("warning: could not sync the archive: {}", visible(&error.to_string())),
     }
     let question = Question {
         filter: request.filter.clone(),
