@@ -109,7 +109,7 @@ fn a_summary_stands_behind_what_it_repeats() {
         .model("The carrier in src/retry_2.rs uses port 8080 and keeps the ledger of amounts in cents.")
         .say(Part { origin: Origin::Summary, ..Part::user_text(summary) })
         .say(Part { origin: Origin::Summary, ..Part::user_text(format!("{summary}\n[m9] retry more")) })
-        .check_first("retry_3", 1)
+        .check_first("retry_3", 2)
         .check_first("retry_2 port", 2)
         // Text that occurs nowhere else is still found.
         .check("more", &[4]);
