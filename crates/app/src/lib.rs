@@ -23,6 +23,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod agent;
+pub mod archive;
 pub mod clock;
 pub mod companion;
 pub mod environment;
@@ -35,6 +36,7 @@ pub mod models;
 pub mod project;
 mod project_servers;
 pub mod purge;
+pub mod recall;
 pub mod runtime;
 pub mod sessions;
 pub mod settings;

@@ -78,10 +78,19 @@ pub fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
     match select(&listing, name) {
         Ok(session) => Ok(session.path.clone()),
         Err(StoreError::UnknownSession { .. } | StoreError::NoSessions) => {
-            found::by_name(name, project.as_ref(), listing.sessions.len())?.ok_or_else(unknown)
+            match found::by_name(name, project.as_ref(), listing.sessions.len())? {
+                Some(path) => Ok(path),
+                None => archived(name)?.ok_or_else(unknown),
+            }
         }
         Err(error) => Err(failure(error)),
     }
+}
+
+/// The file of a session that only the archive knows by this name.
+fn archived(name: &str) -> anyhow::Result<Option<PathBuf>> {
+    let Some(archive) = crate::archive::find()? else { return Ok(None) };
+    archive.find(name).map(|session| crate::archive::session_file(&archive, session)).transpose()
 }
 
 /// The session for a name: as the store resolves it, or by the id prefix that `sessions list` shows.

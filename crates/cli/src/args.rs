@@ -5,6 +5,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::agents::AgentsArgs;
+use crate::commands::archive::ArchiveCommand;
 use crate::commands::compress::CompressOptions;
 use crate::commands::demo::DemoOptions;
 use crate::commands::directives::DirectivesArgs;
@@ -84,7 +85,10 @@ pub(crate) enum Command {
     Eval(EvalOptions),
     /// List models: what is known, and what your servers offer.
     Models(ModelsOptions),
-    /// Search this folder's sessions, including what was compacted away.
+    /// Copy every agent's sessions so that nothing is lost; show, prune and delete the copies.
+    #[command(subcommand)]
+    Archive(ArchiveCommand),
+    /// Search this folder's sessions, or with --all every agent's, including what was compacted away.
     Recall(RecallOptions),
     /// List, show, import, delete, repair and convert sessions, undo compactions; defaults to `sessions list`.
     Sessions(SessionsArgs),

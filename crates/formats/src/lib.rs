@@ -32,6 +32,7 @@ mod read;
 mod recorded;
 mod records;
 mod replay;
+mod seen_parts;
 mod sketch;
 mod write;
 
@@ -50,6 +51,7 @@ pub use records::{
     is_legible, response_id, same_but_for_marks,
 };
 pub use replay::Replay;
+pub use seen_parts::SeenParts;
 pub use write::{WrittenSession, encode_answered, write_session};
 
 /// The program of the README, which must compile and run.

@@ -1,6 +1,7 @@
 //! Settings from `settings.json`: defaults, then the user's, then the workspace's, then the administrator's, then variables and
 //! flags. Each value knows where it was set; docs/settings.md lists the keys.
 
+mod archive;
 mod check;
 mod compaction;
 mod document;

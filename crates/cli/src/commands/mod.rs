@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod agents;
+pub(crate) mod archive;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod demo;

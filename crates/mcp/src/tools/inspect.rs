@@ -23,15 +23,17 @@ pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result
             survey.apply(&change);
         }
     })?;
-    let breakdown = survey.breakdown(&info.system, &info.tools);
-    let window = ContextWindow::find(None, &settings, &info);
+    let breakdown = survey.counted_breakdown(&info.system, &info.tools, 1.0);
+    let counted = breakdown.counted.map(|counted| counted.highest);
+    let window = ContextWindow::find(None, &settings, &info, counted);
     let count = |tokens: TokenCount| grouped(tokens.0);
     let share = |tokens: TokenCount| format!("{:.0} %", 100.0 * tokens.share_of(breakdown.total));
     let mut text = format!(
-        "Session {} of {}: {} tokens (estimated), {:.0} % of a {}-token window{}; {} messages, {} tool calls, {} compactions by the agent.\n",
+        "Session {} of {}: {} tokens ({}), {:.0} % of a {}-token window{}; {} messages, {} tool calls, {} compactions by the agent.\n",
         library.short_id(&session),
         session.agent.name(),
         count(breakdown.total),
+        if breakdown.counted.is_some() { "by the provider's count" } else { "estimated" },
         100.0 * breakdown.total.share_of(window.size),
         count(window.size),
         window.whose(&info),

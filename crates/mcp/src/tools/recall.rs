@@ -1,8 +1,9 @@
 //! `recall`: searches recorded sessions.
 
 use longhaul_app::clock::now;
-use longhaul_archive::{Hit, Search, SessionRef};
-use longhaul_conversation::{Body, Message, Origin, Part, Timestamp};
+use longhaul_app::recall::{RecallRequest, RecallSource, recall_files};
+use longhaul_conversation::Timestamp;
+use longhaul_recall::{Hit, Kind, SearchFilter};
 use longhaul_sessions::parse_period;
 
 use super::Request;
@@ -20,10 +21,10 @@ pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result
     let since = arguments.text("since")?.map(|text| parse_since(&text, now())).transpose()?;
     let kind = arguments.choice("kind", &["user", "model", "call", "output"])?;
     let limit = arguments.number("limit", 5, 20)?.max(1);
-    let mut search = Search::new(&query);
-    if search.is_empty() {
-        return Err(format!("nothing to search for in {query:?}: pass a word or a path"));
-    }
+    let kinds = kind.and_then(kind_of).into_iter().collect();
+    let filter = SearchFilter { kinds, since };
+    let recall = RecallRequest { query: &query, filter, limit, now: now(), part: without_own };
+    recall.search().map_err(|error| format!("{error:#}: pass a rarer word or a path"))?;
     let (library, chosen) = match scope {
         "session" => {
             let (library, session) = request.session(None)?;
@@ -42,27 +43,26 @@ pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result
         }
     };
     let mut searched = Searched::default();
+    let mut sources = Vec::new();
     for session in &chosen {
         if searched.bytes > 0 && searched.bytes + session.size > MOST_BYTES {
             searched.left_out += 1;
             continue;
         }
         searched.bytes += session.size;
-        let reference = SessionRef::new(session.id.as_str());
-        let read = session.each_message(&mut |message| {
-            if since.is_some_and(|since| message.at.is_some_and(|at| at < since)) {
-                return;
-            }
-            if let Some(message) = without_own(message).and_then(|message| of_kind(&message, kind)) {
-                search.observe(&reference, &message);
-            }
-        });
-        match read {
-            Ok(_) => searched.sessions += 1,
-            Err(_) => searched.unread += 1,
-        }
+        sources.push(RecallSource { session: session.id.clone(), path: session.path.clone() });
     }
-    Ok(text(&query, &search.hits(limit), &library, &searched, scope))
+    if sources.is_empty() {
+        return Ok(text(&query, &[], &library, &searched, scope));
+    }
+    let answer = recall_files(&recall, &sources).map_err(|error| format!("{error:#}"))?;
+    searched.unread = answer.unread.len();
+    searched.sessions = sources.len() - searched.unread;
+    Ok(text(&query, &answer.hits, &library, &searched, scope))
+}
+
+fn kind_of(name: &str) -> Option<Kind> {
+    [Kind::User, Kind::Model, Kind::Call, Kind::Output].into_iter().find(|kind| kind.as_str() == name)
 }
 
 /// What was looked through.
@@ -83,20 +83,6 @@ fn parse_since(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     }
     let day = || Timestamp::parse(&format!("{text}T00:00:00Z"));
     Timestamp::parse(text).or_else(day).ok_or_else(wrong)
-}
-
-/// A message with the parts of a kind; `None` if it has none.
-fn of_kind(message: &Message, kind: Option<&str>) -> Option<Message> {
-    let is_of_kind = |part: &Part| match (kind, &part.body) {
-        (None, _) => true,
-        (Some("user"), Body::Text(_)) => part.origin == Origin::User,
-        (Some("model"), Body::Text(_)) => part.origin == Origin::Model,
-        (Some("call"), Body::Call(_)) | (Some("output"), Body::Result(_)) => true,
-        _ => false,
-    };
-    let mut message = message.clone();
-    message.parts.retain(is_of_kind);
-    (!message.parts.is_empty()).then_some(message)
 }
 
 fn text(query: &str, hits: &[Hit], library: &Library, searched: &Searched, scope: &str) -> String {
@@ -123,7 +109,10 @@ fn text(query: &str, hits: &[Hit], library: &Library, searched: &Searched, scope
     }
     let mut text = format!("{} for {query} in {told}.\n", count(hits.len(), "hit", "hits"));
     for (index, hit) in hits.iter().enumerate() {
-        let session = library.sessions().iter().find(|session| session.id == hit.session.as_str());
+        let session = library
+            .sessions()
+            .iter()
+            .find(|session| hit.session.as_str().split('/').next() == Some(session.id.as_str()));
         let Some(session) = session else { continue };
         let number = hit.number.map(|number| format!(":{number}")).unwrap_or_default();
         let at = hit.at.map(|at| format!(" {}", at.to_minute())).unwrap_or_default();

@@ -73,7 +73,7 @@ fn observe(session: &KnownSession) -> Result<ObservedState, String> {
                 state.tracker.observe(&message as &Message);
             }
         }
-        Event::Side { .. } | Event::Warning(_) => {}
+        Event::Side { .. } | Event::Warning(_) | Event::Call(_) => {}
     })?;
     state.tracker.learn_directory(info.directory.as_deref().unwrap_or_default());
     Ok(state)

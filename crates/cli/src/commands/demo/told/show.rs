@@ -1,10 +1,10 @@
 //! The output of the demonstration.
 
-use longhaul_archive::Hit;
 use longhaul_conversation::{Message, Ordinal, Part, Role, TokenCount};
 use longhaul_directives::RequestState;
 use longhaul_engine::{Conversation, Event, PassOutcome, SummariserKind};
 use longhaul_ledger::FileState;
+use longhaul_recall::Hit;
 use longhaul_snapshot::find_snapshot;
 
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, print, thousands, visible, wrapped};

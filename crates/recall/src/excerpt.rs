@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::matcher::Matcher;
+use crate::locate::TermMatch;
 
 /// The context lines before and after the window.
 const CONTEXT: usize = 2;
@@ -34,11 +34,9 @@ impl Excerpt {
         self.matches.iter().filter_map(|range| self.text.get(range.clone()))
     }
 
-    /// The lines around a window of a text.
-    pub(crate) fn around(text: &str, window: Range<usize>, matcher: &Matcher) -> Self {
+    /// The lines around a window of a text, with the matches in them, which come in the order of their starts.
+    pub(crate) fn around(text: &str, window: Range<usize>, found: &[TermMatch]) -> Self {
         let range = widen(text, window);
-        let mut found = Vec::new();
-        matcher.find_in(text, range.clone(), range.start, &mut found);
         let inside =
             found.iter().filter(|found| range.start <= found.range.start && found.range.end <= range.end);
         let matches =

@@ -1,11 +1,11 @@
-//! Measures the speed of searching tool output: `cargo run --release -p longhaul-archive --example search_speed --
+//! Measures the speed of searching tool output: `cargo run --release -p longhaul-recall --example search_speed --
 //! QUERY [FILE…]`. Without files, compiler output is made up.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use longhaul_archive::{Search, SessionRef};
 use longhaul_conversation::{Message, Ordinal, Part, Role, ToolResult};
+use longhaul_recall::{Search, SessionRef};
 
 /// The size of one tool output.
 const OUTPUT: usize = 64 * 1024;
@@ -42,7 +42,7 @@ fn main() -> std::io::Result<()> {
         for message in &messages {
             search.observe(&session, message);
         }
-        hits = search.hits(5);
+        hits = search.hits_in(&session, &messages, 5);
         best = best.min(started.elapsed().as_secs_f64());
     }
     println!("{query:?}: {megabytes:.1} MB in {} messages, {:.0} MB/s", messages.len(), megabytes / best);

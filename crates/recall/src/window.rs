@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::matcher::TermMatch;
+use crate::locate::TermMatch;
 
 /// The largest distance of lines in one window, in bytes.
 const SPAN: usize = 600;

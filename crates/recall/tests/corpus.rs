@@ -2,9 +2,9 @@
 
 use std::fs::File;
 
-use longhaul_archive::{Search, SessionRef};
 use longhaul_conversation::{Message, Part};
 use longhaul_formats::read_session;
+use longhaul_recall::{Search, SessionRef};
 
 /// The number of lines searched for in each session.
 const LINES: usize = 12;
@@ -30,7 +30,7 @@ fn a_line_is_found_where_it_was_said() {
             let find = |query: &str| {
                 let mut search = Search::new(query);
                 messages.iter().for_each(|message| search.observe(&id, message));
-                search.hits(10)
+                search.hits_in(&id, messages, 10)
             };
             let has_line = |message: &Message| {
                 message.parts.iter().filter_map(Part::as_text).any(|text| text.contains(line))
