@@ -79,7 +79,7 @@ mod task;
 mod tracker;
 mod truncate;
 
-pub use adopt::{Quote, Repairing, SummaryNotes};
+pub use adopt::{Quote, SummaryNotes};
 pub use apply::{Feedback, apply};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 pub use budget::{
@@ -87,7 +87,7 @@ pub use budget::{
     parse_token_count,
 };
 pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
-pub use compose::{ComposeOptions, Composed, compose};
+pub use compose::{ComposeOptions, Composed, Repairing, compose};
 pub use counts::{CountHistory, CountedSize, MeasuredMessage};
 pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, plan_cut};
@@ -120,7 +120,7 @@ pub use longhaul_conversation::{
     Estimator, Message, Ordinal, Part, Role, TokenCount, ToolCall, ToolResult, Trigger,
 };
 pub use longhaul_directives::{UserRequests, UserRules};
-pub use longhaul_extract::Coverage;
+pub use longhaul_extract::{Coverage, NameCount};
 pub use longhaul_ledger::Ledger;
 pub use longhaul_snapshot::Snapshot;
 pub use serde_json::json;

@@ -46,9 +46,9 @@ pub use read::{Session, SideChain, read, read_session, read_session_in, read_ses
 pub use recorded::{Recorded, read_recorded};
 pub use records::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, Entry, EntryKind, FragmentContent,
-    HostRecord, IMPORTED, Mask, Masking, RecordedCompaction, RecordedFragment, RecordedWait, RequestChange,
-    Rewrite, RewriteKind, RewriteState, RuleChange, Setup, encode_exact, encode_state, encode_undo,
-    is_legible, response_id, same_but_for_marks,
+    HostRecord, IMPORTED, Mask, Masking, RecordedCompaction, RecordedFragment, RecordedNames, RecordedWait,
+    RequestChange, Rewrite, RewriteKind, RewriteState, RuleChange, Setup, encode_exact, encode_state,
+    encode_undo, is_legible, response_id, same_but_for_marks,
 };
 pub use replay::Replay;
 pub use seen_parts::SeenParts;

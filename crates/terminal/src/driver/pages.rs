@@ -140,7 +140,8 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
         format!("{} → {} tokens, written offline", grouped(outcome.before.0), grouped(outcome.after.0)),
     );
     if let Some(coverage) = &outcome.coverage {
-        page.fact("kept", format!("{} of what later work may need", percent(coverage.share)));
+        let names = coverage.names;
+        page.fact("names", format!("{} of {} kept", grouped(names.kept), grouped(names.of)));
     }
     let report = &outcome.report;
     page.fact("messages", format!("{} → {}", report.messages_before, report.messages_after));

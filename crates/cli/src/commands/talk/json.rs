@@ -169,8 +169,8 @@ pub(super) fn compaction(event: &Event) -> Value {
         Event::Summarised { by, tokens, duration, spend } => json!({
             "phase": "summarised", "by": by.as_str(), "tokens": tokens, "milliseconds": ms(duration), "spend": spend,
         }),
-        Event::Verified { coverage, unsourced, cut } => {
-            json!({"phase": "verified", "coverage": coverage, "unsourced": unsourced, "cut": cut})
+        Event::Verified { names, unsupported, cut } => {
+            json!({"phase": "verified", "names": names, "unsupported": unsupported, "cut": cut})
         }
         Event::FellBack { reason, spend } => {
             json!({"phase": "fell_back", "reason": reason, "spend": spend})
