@@ -106,7 +106,7 @@ pub struct RuleFeatures<'t> {
 
 /// The features of the sentences that a person typed, as `bench/fit-rules` wants them.
 pub fn rule_features<'t>(said: &[Said<'t>]) -> Vec<RuleFeatures<'t>> {
-    let asked = placed(said).into_iter().filter(|(_, sentence, _)| !sentence.is_question());
+    let asked = placed(said).into_iter().filter(|(_, sentence, _)| !sentence.asks());
     let features = asked.map(|(unit, sentence, place)| RuleFeatures {
         text: unit.text,
         list: place.list,

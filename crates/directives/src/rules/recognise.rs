@@ -31,13 +31,19 @@ impl<'s> Sentence<'s> {
         if self.is_too_long() || self.words.is_empty() && !self.has_pieces() {
             return false;
         }
-        if self.is_question() {
-            let asks_for = self.cues.has(Cue::Standing) || self.cues.has(Cue::Strong);
-            return asks_for && cues::ASKS_FOR.fit(self.words);
+        // "Can you always …" orders; what else is asked is for the moment, also behind a report.
+        let asks_for = cues::ASKS_FOR.fit(self.words);
+        if self.is_question() || asks_for {
+            return asks_for && (self.cues.has(Cue::Standing) || self.cues.has(Cue::Strong));
         }
         // What stands below "Tasks" is for once, unless it says otherwise.
         let is_task = place.listed == Some(Listed::Tasks) && !self.cues.has(Cue::Strong);
         !is_task && Features::of(self, place).score() > 0.0
+    }
+
+    /// Returns true if it asks something, or asks for something.
+    pub(super) fn asks(&self) -> bool {
+        self.is_question() || cues::ASKS_FOR.fit(self.words)
     }
 
     /// An order for whenever something happens: "When a download fails twice, stop and tell me".
