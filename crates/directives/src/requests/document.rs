@@ -72,8 +72,6 @@ fn title_of<'t>(text: &str, said: &[Said<'t>]) -> Option<(Unit<'t>, usize)> {
     let is_title = place == 0
         && line.chars().count() <= LONGEST_TITLE
         && count_words(line) >= 3
-        // Nor does a title begin in the middle of a sentence that was cut.
-        && line.matches(['(', '（']).count() == line.matches([')', '）']).count()
         && !line.ends_with(['.', '!', ':', ',', ';', '。', '：', '，', '！']);
     (is_title && has_body).then_some((said[place].unit, place + 1))
 }

@@ -95,8 +95,8 @@ fn hands_arguments(heard: &AnnotatedPart<'_>) -> bool {
 /// The text that stands for a command: it follows the command's name, and is nobody's words.
 fn definition_in<'m>(parts: &[AnnotatedPart<'m>], arguments: Option<&str>) -> Option<&'m str> {
     let behind = parts.iter().skip_while(|heard| command_in(heard).is_none()).skip(1);
-    let mut texts =
-        behind.filter(|heard| heard.part.origin == Origin::Hook).filter_map(|heard| heard.part.as_text());
+    let is_own = |heard: &&AnnotatedPart<'m>| matches!(heard.part.origin, Origin::Memory | Origin::Hook);
+    let mut texts = behind.filter(is_own).filter_map(|heard| heard.part.as_text());
     texts.find(|text| Some(*text) != arguments && !text.trim_start().starts_with('<'))
 }
 

@@ -9,24 +9,23 @@ use crate::languages::words;
 /// Words and beginnings of words with the classes they belong to, one bit each.
 pub(super) struct WordClasses {
     words: HashMap<&'static str, u64>,
-    stems: HashMap<&'static str, u64>,
-    /// The shortest and the longest beginning, in bytes.
-    shortest: usize,
-    longest: usize,
+    /// Beginnings, by their first bytes: most words have none, and one look tells.
+    stems: HashMap<[u8; SHORTEST_STEM], Vec<(&'static str, u64)>>,
 }
+
+/// The shortest beginning of a word, in bytes.
+const SHORTEST_STEM: usize = 2;
 
 impl WordClasses {
     /// Makes the lists ready; the bit of a list is its place plus `first`.
     pub(super) fn new(lists: &[&'static str], first: u32) -> Self {
-        let mut classes =
-            Self { words: HashMap::new(), stems: HashMap::new(), shortest: usize::MAX, longest: 0 };
+        let mut classes = Self { words: HashMap::new(), stems: HashMap::new() };
         for (list, bit) in lists.iter().zip(first..) {
             for word in words(list) {
                 match word.strip_suffix('*') {
                     Some(stem) => {
-                        *classes.stems.entry(stem).or_default() |= 1 << bit;
-                        classes.shortest = classes.shortest.min(stem.len());
-                        classes.longest = classes.longest.max(stem.len());
+                        let start = *stem.as_bytes().first_chunk().expect("a beginning has two letters");
+                        classes.stems.entry(start).or_default().push((stem, 1 << bit));
                     }
                     None => *classes.words.entry(word).or_default() |= 1 << bit,
                 }
@@ -39,12 +38,10 @@ impl WordClasses {
     pub(super) fn of(&self, words: &Words) -> u64 {
         let mut found = 0;
         for (word, _) in words.texts().zip(words.all()).filter(|(_, word)| !word.is_quoted()) {
+            found |= self.of_word(word);
             // "l'interface" belongs to the classes of both of its pieces.
-            match word.split_once('\'') {
-                Some((article, noun)) => {
-                    found |= self.of_word(word) | self.of_word(article) | self.of_word(noun)
-                }
-                None => found |= self.of_word(word),
+            if let Some((article, noun)) = word.split_once('\'') {
+                found |= self.of_word(article) | self.of_word(noun);
             }
         }
         found
@@ -52,13 +49,10 @@ impl WordClasses {
 
     /// The classes of one word.
     pub(super) fn of_word(&self, word: &str) -> u64 {
-        let mut found = self.words.get(word).copied().unwrap_or(0);
-        for end in self.shortest..=self.longest.min(word.len()) {
-            if word.is_char_boundary(end) {
-                found |= self.stems.get(&word[..end]).copied().unwrap_or(0);
-            }
-        }
-        found
+        let exact = self.words.get(word).copied().unwrap_or(0);
+        let stems = word.as_bytes().first_chunk().and_then(|start| self.stems.get(start));
+        let fitting = stems.into_iter().flatten().filter(|(stem, _)| word.starts_with(stem));
+        fitting.fold(exact, |found, (_, class)| found | class)
     }
 }
 

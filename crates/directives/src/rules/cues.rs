@@ -188,9 +188,9 @@ pub(super) fn is_hangul(c: char) -> bool {
     ('\u{ac00}'..='\u{d7a3}').contains(&c)
 }
 
-/// Returns true if a word in lower case is of a class.
-pub(super) fn is_of_class(word: &str, class: Cue) -> bool {
-    CLASSES.of_word(word) & (1 << class as u32) != 0
+/// The classes of a word in lower case, one bit each.
+pub(super) fn classes_of(word: &str) -> Cues {
+    Cues(CLASSES.of_word(word))
 }
 
 /// First words of questions.

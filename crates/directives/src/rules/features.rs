@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::cues::{Cue, LISTS, is_hangul, names_code};
+use longhaul_text::Words;
+
+use super::cues::{Cue, Cues, LISTS, is_hangul, names_code};
 use super::recognise::{Listed, Sentence};
 
 /// The place of a sentence in its message.
@@ -24,8 +26,6 @@ pub(crate) struct Place {
     pub(super) listed: Option<Listed>,
     /// The list that it is an item of, by number.
     pub(super) list: Option<usize>,
-    /// What the sentences around it are by themselves.
-    pub(super) around: Around,
 }
 
 /// What the sentences around one are by themselves: rules stand together.
@@ -39,8 +39,11 @@ pub(super) struct Around {
     pub(super) among_rules: bool,
 }
 
-/// Forms of a sentence, beside the kinds of phrases and words that it has.
+/// Forms of a sentence, beside the kinds of phrases and words that it has; first what stands around it.
 const FORMS: &[&str] = &[
+    "follows-rule",
+    "precedes-rule",
+    "among-rules",
     "names-code",
     "is-order",
     "opens-with-order",
@@ -65,9 +68,6 @@ const FORMS: &[&str] = &[
     "below-cautions",
     "below-demands",
     "below-tasks",
-    "follows-rule",
-    "precedes-rule",
-    "among-rules",
     "product-only",
     "process-only",
     "process-negated",
@@ -111,6 +111,7 @@ impl Features {
     pub(super) fn of(sentence: &Sentence<'_>, place: Place) -> Self {
         let Sentence { text, words, cues } = *sentence;
         let has = |cue| cues.has(cue);
+        let opening = opening(sentence);
         let takes_back = has(Cue::Lift) || has(Cue::Relief);
         let norm = has(Cue::Norm) && !has(Cue::NotNorm) && !takes_back && !sentence.is_of_the_moment();
         let code = names_code(text);
@@ -132,6 +133,9 @@ impl Features {
             || has(Cue::NotRule) && !has(Cue::Strong)
             || (takes_back || has(Cue::MomentCondition)) && !has(Cue::Strong) && !has(Cue::Rule);
         let forms = [
+            false,
+            false,
+            false,
             code,
             sentence.is_order(),
             words.orders().next().is_some_and(|order| Some(order) == first),
@@ -156,9 +160,6 @@ impl Features {
             place.listed == Some(Listed::Cautions),
             place.listed == Some(Listed::Demands),
             place.listed == Some(Listed::Tasks),
-            place.around.follows_rule,
-            place.around.precedes_rule,
-            place.around.among_rules,
             has(Cue::Product) && !has(Cue::Process),
             has(Cue::Process) && !has(Cue::Product),
             has(Cue::Process) && has(Cue::Negation),
@@ -168,27 +169,36 @@ impl Features {
             has(Cue::When) && sentence.is_order(),
             has(Cue::Negation) && sentence.is_order(),
             has(Cue::Pointing) && sentence.is_order(),
-            opens_with(sentence, Cue::Any),
+            opening.has(Cue::Any),
             opens_with_plural(sentence),
             norm && (has(Cue::General) || has(Cue::Any)),
-            opens_with(sentence, Cue::Pointing),
+            opening.has(Cue::Pointing),
             has(Cue::Process) && has(Cue::Obligation),
             norm && has(Cue::Now),
-            opens_with(sentence, Cue::Task),
-            opens_with(sentence, Cue::Habit),
-            words.openers().any(|at| words.get(at).is_some_and(|word| super::cues::is_of_class(word, Cue::Habit))),
+            opening.has(Cue::Task),
+            opening.has(Cue::Habit),
+            words.openers().any(|at| words.get(at).is_some_and(|word| super::cues::classes_of(word).has(Cue::Habit))),
             sentence.is_order() && has(Cue::Definite),
-            opens_with(sentence, Cue::Habit) && has(Cue::Definite),
-            opens_with(sentence, Cue::Task) && (has(Cue::Any) || has(Cue::When)),
+            opening.has(Cue::Habit) && has(Cue::Definite),
+            opening.has(Cue::Task) && (has(Cue::Any) || has(Cue::When)),
             has_sentences(text),
             place.listed.is_some_and(|listed| matches!(listed, Listed::Rules | Listed::Cautions)) && (has(Cue::Negation) || has(Cue::Limit)),
-            place.is_numbered && opens_with(sentence, Cue::Task),
+            place.is_numbered && opening.has(Cue::Task),
             phrased,
             held_back,
             phrased && held_back,
         ];
         let forms = forms.iter().enumerate().fold(0, |bits, (nth, is_so)| bits | u64::from(*is_so) << nth);
         Self { cues: cues.bits(), forms, place }
+    }
+
+    /// The same with what stands around the sentence.
+    pub(super) fn in_company(mut self, around: Around) -> Self {
+        let Around { follows_rule, precedes_rule, among_rules } = around;
+        for (nth, is_so) in [follows_rule, precedes_rule, among_rules].into_iter().enumerate() {
+            self.forms |= u64::from(is_so) << nth;
+        }
+        self
     }
 
     /// Above zero for a standing instruction.
@@ -258,13 +268,14 @@ static WEIGHTS: LazyLock<Weights> = LazyLock::new(|| {
     weights
 });
 
-/// Returns true if the first word, in a text of pieces the first few signs, is of a class.
-fn opens_with(sentence: &Sentence<'_>, cue: Cue) -> bool {
+/// The classes of the first word, in a text of pieces those of its first few signs.
+fn opening(sentence: &Sentence<'_>) -> Cues {
     if super::cues::has_pieces(sentence.text, sentence.words) {
-        let start: String = sentence.text.chars().take(4).collect();
-        return Sentence::of(&start, &longhaul_text::Words::of(&start)).cues.has(cue);
+        let end = sentence.text.char_indices().nth(4).map_or(sentence.text.len(), |(end, _)| end);
+        let start = &sentence.text[..end];
+        return Cues::of(start, &Words::of(start));
     }
-    sentence.first_word().is_some_and(|word| super::cues::is_of_class(word, cue))
+    sentence.first_word().map(super::cues::classes_of).unwrap_or_default()
 }
 
 /// Returns true if an English sentence is about all of a kind: "Functions longer than fifty lines …".
@@ -331,7 +342,7 @@ fn has_capitals(text: &str) -> bool {
 
 /// Returns true if a label before a colon calls for attention: "Important", "Note", "注意".
 fn is_caution(lead: &str) -> bool {
-    let words = longhaul_text::Words::of(lead);
+    let words = Words::of(lead);
     let sentence = Sentence::of(lead, &words);
     matches!(super::recognise::announced(&sentence), Some(Listed::Rules | Listed::Cautions))
 }

@@ -71,8 +71,7 @@ const LONG_TEXT: usize = 2_400;
 pub fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
     let mut instructions = Vec::new();
     let mut changed_before = false;
-    for (unit, sentence, place) in in_company(said) {
-        let is_rule = sentence.is_rule(place);
+    for (unit, sentence, is_rule) in judged(said) {
         let changes = sentence.cues.has(Cue::Change);
         let changes_rule = changes || changed_before || is_rule && sentence.cues.has(Cue::ChangeNow);
         let effect = effect_of(&sentence, changes_rule);
@@ -100,28 +99,26 @@ pub struct RuleFeatures<'t> {
     pub text: &'t str,
     /// The list that it is an item of, by number.
     pub list: Option<usize>,
-    /// The names of its features, without what the sentences around it are.
+    /// The names of its features, without what the sentences around it are; none where it can be no rule.
     pub features: Vec<String>,
 }
 
 /// The features of the sentences that a person typed, as `bench/fit-rules` wants them.
 pub fn rule_features<'t>(said: &[Said<'t>]) -> Vec<RuleFeatures<'t>> {
-    let asked = placed(said).into_iter().filter(|(_, sentence, _)| !sentence.asks());
-    let features = asked.map(|(unit, sentence, place)| RuleFeatures {
-        text: unit.text,
-        list: place.list,
-        features: Features::of(&sentence, place).names(),
-    });
-    features.collect()
+    let describe = |(unit, sentence, place): (&Unit<'t>, Sentence<'_>, Place)| {
+        let features = sentence.features(place).map_or_else(Vec::new, |features| features.names());
+        RuleFeatures { text: unit.text, list: place.list, features }
+    };
+    placed(said).into_iter().map(describe).collect()
 }
 
-/// As [`placed`], and each place says what stands around it.
-fn in_company<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, Place)> {
-    let mut placed = placed(said);
-    if placed.len() < 2 {
-        return placed;
-    }
-    let alone: Vec<bool> = placed.iter().map(|(_, sentence, place)| sentence.is_rule(*place)).collect();
+/// The sentences and list items that a person typed, each with whether it is a rule: first by itself, then in its company.
+fn judged<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, bool)> {
+    let placed = placed(said);
+    let features: Vec<Option<Features>> =
+        placed.iter().map(|(_, sentence, place)| sentence.features(*place)).collect();
+    let is_rule = |features: &Option<Features>| features.is_some_and(|features| features.score() > 0.0);
+    let alone: Vec<bool> = features.iter().map(is_rule).collect();
     let mut lists: Vec<(usize, usize)> = Vec::new();
     for ((_, _, place), is_rule) in placed.iter().zip(&alone) {
         let Some(list) = place.list else { continue };
@@ -129,16 +126,16 @@ fn in_company<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, 
         lists[list].0 += 1;
         lists[list].1 += usize::from(*is_rule);
     }
-    for (nth, (_, _, place)) in placed.iter_mut().enumerate() {
-        let (items, rules) = place.list.map_or((1, 0), |list| lists[list]);
-        let (others, rules) = (items - 1, rules - usize::from(place.list.is_some() && alone[nth]));
-        place.around = Around {
+    let judge = |(nth, (unit, sentence, place)): (usize, (&'s Unit<'t>, Sentence<'s>, Place))| {
+        let others = place.list.map(|list| (lists[list].0 - 1, lists[list].1 - usize::from(alone[nth])));
+        let around = Around {
             follows_rule: nth > 0 && alone[nth - 1],
             precedes_rule: alone.get(nth + 1).copied().unwrap_or(false),
-            among_rules: others > 0 && 2 * rules >= others,
+            among_rules: others.is_some_and(|(others, rules)| others > 0 && 2 * rules >= others),
         };
-    }
-    placed
+        (unit, sentence, is_rule(&features[nth].map(|features| features.in_company(around))))
+    };
+    placed.into_iter().enumerate().map(judge).collect()
 }
 
 /// The sentences and list items that a person typed, with their places; lines that only lead into others are left out.
@@ -180,7 +177,6 @@ fn placed<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, Plac
             is_short: typed.len() <= 2,
             listed: listed.or(section),
             list: is_item.then_some(list),
-            around: Around::default(),
         };
         placed.push((unit, sentence, place));
     }

@@ -18,7 +18,7 @@ pub(super) struct Sentence<'s> {
 
 /// Returns true if a sentence of a person's own is a standing instruction, wherever it stands; `words` are those of `text`.
 pub(crate) fn is_rule(text: &str, words: &Words) -> bool {
-    Sentence::of(text, words).is_rule(Place::default())
+    Sentence::of(text, words).features(Place::default()).is_some_and(|features| features.score() > 0.0)
 }
 
 impl<'s> Sentence<'s> {
@@ -26,19 +26,15 @@ impl<'s> Sentence<'s> {
         Self { text, words, cues: Cues::of(text, words) }
     }
 
-    /// Returns true if it is a standing instruction.
-    pub(super) fn is_rule(&self, place: Place) -> bool {
-        if self.is_too_long() || self.words.is_empty() && !self.has_pieces() {
-            return false;
-        }
+    /// What speaks for and against its being a standing instruction in this place; none where it can be none.
+    pub(super) fn features(&self, place: Place) -> Option<Features> {
+        let is_empty = self.words.is_empty() && !self.has_pieces();
+        let says_so = self.cues.has(Cue::Standing) || self.cues.has(Cue::Strong);
         // "Can you always …" orders; what else is asked is for the moment, also behind a report.
-        let asks_for = cues::ASKS_FOR.fit(self.words);
-        if self.is_question() || asks_for {
-            return asks_for && (self.cues.has(Cue::Standing) || self.cues.has(Cue::Strong));
-        }
+        let asks = self.asks() && !(says_so && cues::ASKS_FOR.fit(self.words));
         // What stands below "Tasks" is for once, unless it says otherwise.
         let is_task = place.listed == Some(Listed::Tasks) && !self.cues.has(Cue::Strong);
-        !is_task && Features::of(self, place).score() > 0.0
+        (!is_empty && !asks && !is_task && !self.is_too_long()).then(|| Features::of(self, place))
     }
 
     /// Returns true if it asks something, or asks for something.
