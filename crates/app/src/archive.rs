@@ -7,6 +7,7 @@ use longhaul_archive::{Archive, ArchivedSession, Source};
 
 use crate::environment;
 use crate::failure::hinted;
+use crate::found::{self, Reach};
 
 /// How deep folders of sessions are searched.
 const MAX_DEPTH: usize = 6;
@@ -38,34 +39,27 @@ pub fn find() -> anyhow::Result<Option<Archive>> {
     }
 }
 
-/// The session files that are archived: Longhaul's own of all projects, and those of Claude Code, Codex and Gemini CLI.
+/// The session files that are archived: Longhaul's own of all projects, and those that other agents keep as files. Sessions in
+/// databases are not among them.
 pub fn sources() -> anyhow::Result<Vec<Source>> {
-    let environment = environment::of_process();
-    let mut found = Vec::new();
-    let mut own = None;
-    if let Some(home) = environment::home(&environment)? {
-        collect(&mut found, "longhaul", &home.tmp(), &["jsonl", "json"], is_chat);
-        own = Some(home.tmp());
+    let mut sources = Vec::new();
+    let own = environment::home(&environment::of_process())?.map(|home| home.tmp());
+    if let Some(own) = &own {
+        collect(&mut sources, "longhaul", own, &["jsonl", "json"], is_chat);
     }
-    let below = |variable: &str, name: &str| {
-        let set = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        set.or_else(|| environment.user_home.as_ref().map(|home| home.join(name)))
-    };
-    if let Some(claude) = below("CLAUDE_CONFIG_DIR", ".claude") {
-        collect(&mut found, "claude", &claude.join("projects"), &["jsonl"], |_| true);
+    let is_file = |path: &Path| path.is_file() && own.as_ref().is_none_or(|own| !path.starts_with(own));
+    for session in found::find(Reach::Everything).sessions {
+        let (agent, project) = (session.agent.as_str(), session.head.directory);
+        let children = session.children.into_iter().map(|path| (name_of(agent, &path), path));
+        let all = std::iter::once((session.head.id, session.path)).chain(children);
+        sources.extend(all.filter(|(_, path)| is_file(path)).map(|(session, path)| Source {
+            agent: agent.to_string(),
+            session,
+            project: project.clone(),
+            path,
+        }));
     }
-    if let Some(codex) = below("CODEX_HOME", ".codex") {
-        let is_rollout = |path: &Path| stem(path).starts_with("rollout-");
-        collect(&mut found, "codex", &codex.join("sessions"), &["jsonl"], is_rollout);
-        collect(&mut found, "codex", &codex.join("archived_sessions"), &["jsonl"], is_rollout);
-    }
-    let gemini = environment.gemini_cli_home.clone().or_else(|| environment.user_home.clone());
-    if let Some(chats) =
-        gemini.map(|home| home.join(".gemini/tmp")).filter(|chats| own.as_ref() != Some(chats))
-    {
-        collect(&mut found, "gemini", &chats, &["jsonl", "json"], is_chat);
-    }
-    Ok(found)
+    Ok(sources)
 }
 
 /// True for a file of a project's chats, sub-agents' included.
