@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
 use longhaul_directives::UserRule;
 use longhaul_extract::{
-    Candidate, Choice, Coverage, FileCard, Source, choose_lines, choose_names, measure_coverage,
+    Candidate, Choice, Coverage, FileCard, LEAST_SPARE_WORTH, LEAST_WORTH, ListRoom, Source, choose_lines, choose_names, measure_coverage,
 };
 use longhaul_ledger::LedgerSection;
 use longhaul_snapshot::{
@@ -59,24 +59,39 @@ const USERS_OWN: [Section; 3] = [Section::OverallGoal, Section::ActiveConstraint
 const OTHER_FILES: &str = "Other files: ";
 /// Leads into the commands that were run or spoken of.
 const COMMANDS: &str = "Commands: ";
-/// Leads into the names that no single file has.
-const ALSO_NAMED: &str = "Also named: ";
+/// Leads into names that no single file has.
+const OTHER_NAMES: &str = "Other names: ";
 /// Statements take this share of what is left, file cards the rest.
-const STATEMENTS_SHARE: f64 = 0.45;
+const STATEMENTS_SHARE: f64 = 0.6;
+/// The lists of files without a card and of commands take at most this share of the budget.
+const LISTS_SHARE: f64 = 0.06;
+/// They take so much, with names that no single file has, where nothing else takes the room.
+const SPARE_LISTS_SHARE: f64 = 0.3;
+/// More of the budget than this is much to spare.
+const MUCH_SPARE: f64 = 0.05;
+/// The user's words take this share of what is to spare.
+const WORDS_OF_SPARE: f64 = 0.8;
 
 /// The sections that statements and file cards go to.
 const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::FileSystemState];
 
 /// Writes the snapshot of everything before `options.before`.
 pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
-    let mut draft = Draft::standing(tracker, options, ReadFiles::OnCards);
-    draft.extract();
+    let words_room = options.budget.0 as f64 * WORDS_SHARE;
+    let mut draft = Draft::standing(tracker, options, ReadFiles::OnCards, words_room);
+    // Where there is little else to tell, the user's words need not be shortened.
+    if draft.shortens_words() {
+        let spare = draft.extract(SpareRoom::Kept);
+        let more = if spare > options.budget.0 as f64 * MUCH_SPARE { spare * WORDS_OF_SPARE } else { 0.0 };
+        draft = Draft::standing(tracker, options, ReadFiles::OnCards, words_room + more);
+    }
+    draft.extract(SpareRoom::Listed);
     draft.finish()
 }
 
 /// As [`compose`], but without lines chosen for what they cover.
 pub(crate) fn compose_standing(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
-    Draft::standing(tracker, options, ReadFiles::Listed).finish()
+    Draft::standing(tracker, options, ReadFiles::Listed, options.budget.0 as f64 * WORDS_SHARE).finish()
 }
 
 /// The place of files that were only read.
@@ -86,6 +101,15 @@ enum ReadFiles {
     Listed,
     /// File cards tell of them.
     OnCards,
+}
+
+/// The use of room that neither statements nor cards take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SpareRoom {
+    /// It is left.
+    Kept,
+    /// Names are listed in it.
+    Listed,
 }
 
 struct Draft<'a> {
@@ -101,11 +125,11 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// The content of every snapshot: rules, requests, the user's words and the record of work.
-    fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>, read: ReadFiles) -> Self {
+    fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>, read: ReadFiles, words_room: f64) -> Self {
         let mut draft = Self::new(tracker, options);
         draft.rules();
         draft.requests();
-        draft.words();
+        draft.words(words_room);
         draft.ledger(read);
         draft
     }
@@ -152,8 +176,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn words(&mut self) {
-        let room = (self.options.budget.0 as f64 * WORDS_SHARE).min(self.left);
+    fn words(&mut self, room: f64) {
+        let room = room.min(self.left);
         let room = TokenCount(room.max(0.0) as u64);
         let own = self.entries.iter().filter(|(section, ..)| USERS_OWN.contains(section));
         let told: Vec<String> =
@@ -165,6 +189,12 @@ impl<'a> Draft<'a> {
         for words in self.tracker.words.choose(self.options.before, room, &told, &self.options.estimator) {
             self.put(Section::UserSaid, words.at, words.lines, 1.0);
         }
+    }
+
+    /// Returns true if some of the user's words are left out of a text.
+    fn shortens_words(&self) -> bool {
+        let mut words = self.entries.iter().filter(|(section, ..)| *section == Section::UserSaid);
+        words.any(|(_, _, lines)| lines.iter().any(|line| line.starts_with('…')))
     }
 
     fn requests(&mut self) {
@@ -225,11 +255,11 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Fills what is left with statements and file cards.
-    fn extract(&mut self) {
+    /// Fills what is left with statements and file cards. Returns the tokens that are left then.
+    fn extract(&mut self, spare: SpareRoom) -> f64 {
         let room = self.room_for_lines();
         if room < 8.0 {
-            return;
+            return 0.0;
         }
         let quoted: HashSet<String> =
             self.entries.iter().flat_map(|(_, _, lines)| lines.iter().cloned()).collect();
@@ -250,12 +280,19 @@ impl<'a> Draft<'a> {
             focus: &focus,
             quoted: &quoted,
             said: &said,
+            least_worth: LEAST_WORTH,
         };
+        let budget = choice.budget;
         choice.room = room * STATEMENTS_SHARE;
         let mut chosen = choose_lines(&mut choice);
         choice.room += room * (1.0 - STATEMENTS_SHARE);
-        let lists = choose_names(&mut choice);
+        let mut lists = choose_names(&mut choice, ListRoom::BesideCards(budget * LISTS_SHARE));
         chosen.extend(choose_more(&mut choice, &chosen));
+        // Room that no statement takes is for names that may be looked for.
+        let left = choice.room;
+        if spare == SpareRoom::Listed {
+            lists.add(choose_names(&mut choice, ListRoom::Only(budget * SPARE_LISTS_SHARE)));
+        }
         chosen.sort_unstable();
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
@@ -271,13 +308,14 @@ impl<'a> Draft<'a> {
             self.entries.push((Section::FileSystemState, card.at, vec![defuse(&card.line())]));
         }
         let files = ledger.show_paths(lists.files.iter().map(String::as_str));
-        let others = [(OTHER_FILES, files), (COMMANDS, lists.commands), (ALSO_NAMED, lists.names)];
+        let others = [(OTHER_FILES, files), (COMMANDS, lists.commands), (OTHER_NAMES, lists.names)];
         for (title, names) in others {
             if !names.is_empty() {
                 let line = format!("{title}{}", defuse(&names.join(", ")));
                 self.entries.push((Section::FileSystemState, Ordinal(0), vec![line]));
             }
         }
+        left
     }
 
     /// Room that is left once everything put so far is really written, and the tags around the lines to come.
@@ -333,9 +371,10 @@ fn choose_more(choice: &mut Choice<'_>, chosen: &[usize]) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let mut quoted = choice.quoted.clone();
     quoted.extend(chosen.iter().map(|place| candidates.get(*place).text));
-    let mut rest = Choice { quoted: &quoted, covered: std::mem::take(&mut choice.covered), ..*choice };
+    let covered = std::mem::take(&mut choice.covered);
+    let mut rest = Choice { quoted: &quoted, covered, least_worth: LEAST_SPARE_WORTH, ..*choice };
     let more = choose_lines(&mut rest);
-    choice.covered = rest.covered;
+    (choice.covered, choice.room) = (rest.covered, rest.room);
     more
 }
 

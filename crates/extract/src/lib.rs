@@ -30,10 +30,11 @@ mod select;
 mod statements;
 mod tokens;
 mod weigh;
+mod worth;
 
 pub use anchors::AnchorKind;
 pub use candidates::{Candidate, Candidates};
-pub use cards::{FileCard, NameLists, choose_names};
+pub use cards::{FileCard, ListRoom, NameLists, choose_names};
 pub use coverage::{Coverage, MissingAnchor, measure_coverage};
 pub use gather::{Gathered, Source};
 pub use names::Anchor;
@@ -41,3 +42,4 @@ pub use pool::Pool;
 pub use select::{Choice, choose_lines};
 pub use statements::Form;
 pub use weigh::{USUAL_BUDGET, weigh_anchors};
+pub use worth::{LEAST_SPARE_WORTH, LEAST_WORTH};

@@ -5,10 +5,10 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use longhaul_conversation::{Estimator, Ordinal};
 
-use super::candidates::Candidate;
 use super::pool::Pool;
-use super::statements::{Form, count_words, is_finding, is_intention, is_progress};
+use super::statements::Form;
 use super::weigh::weigh_anchors;
+use super::worth::{Position, leans_on_another, statement_worth};
 
 /// The lines to choose from, and the room for them.
 pub struct Choice<'a> {
@@ -30,6 +30,8 @@ pub struct Choice<'a> {
     pub quoted: &'a HashSet<&'a str>,
     /// All words of the snapshot so far, on one line.
     pub said: &'a str,
+    /// Statements that are worth less than this are not quoted, whatever the room.
+    pub least_worth: f32,
 }
 
 /// The cost of a line beside its characters: the line break.
@@ -39,41 +41,77 @@ const MARK_SHARE: f64 = 1.0;
 
 /// The worth of a name in a statement as soon as it is covered elsewhere: the statement says what it is about.
 const AGAIN: f32 = 0.1;
+/// Names in a statement are worth no more than this: a list of them is better read under their file.
+const MOST_NAMES: f32 = 1.5;
 /// The factor on a line's worth for each one chosen that differs only in numbers.
 const ALIKE: f32 = 0.4;
 /// The factor on a line's worth for each one chosen of the same stretch of work, so that all stretches are told of.
-const SAME_STRETCH: f32 = 0.96;
-
+const SAME_STRETCH: f32 = 0.93;
 /// The factor on a line's worth for each one chosen of the same message: a long text is told of, not copied.
-const SAME_MESSAGE: f32 = 0.9;
+const SAME_MESSAGE: f32 = 0.92;
 /// Of one message no more lines than this are quoted.
-const MOST_OF_MESSAGE: i32 = 14;
+const MOST_OF_MESSAGE: i32 = 20;
+/// A statement that leans on others is quoted with as many of those before it.
+const MOST_LEANT_ON: usize = 2;
 
 /// Places of the chosen candidates, in the order of the conversation.
 ///
-/// Again and again the statement is taken that adds most for its cost, while there is room.
+/// Again and again the statement is taken that adds most for its cost, while there is room. One that speaks of the statement
+/// before it is taken along with that.
 pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
     let mut heap: BinaryHeap<Scored> = BinaryHeap::new();
-    for (place, line) in candidates.iter().enumerate() {
-        if line.at < choice.before && line.form.is_quotable() && !choice.is_said(line.text) {
-            let worth = choice.worth(line);
-            if worth >= LEAST_WORTH {
-                let score = choice.score(line, worth, &weights);
-                heap.push(Scored { score, place, round: 0, worth });
+    let mut last: Option<Ordinal> = None;
+    let mut trouble = Ordinal(0);
+    // The statements of the message so far, which the next one may lean on.
+    let mut before: Vec<usize> = Vec::new();
+    for (place, line) in candidates.iter().enumerate().take_while(|(_, line)| line.at < choice.before) {
+        let opens = last != Some(line.at);
+        if opens {
+            before.clear();
+        }
+        if !line.form.is_quotable() {
+            continue;
+        }
+        last = Some(line.at);
+        if line.form == Form::Notice {
+            trouble = line.at;
+        }
+        // A statement that leans on one leaning itself needs both.
+        let mut first = place;
+        for earlier in before.iter().rev().take(MOST_LEANT_ON) {
+            if !leans_on_another(candidates.get(first).text) {
+                break;
             }
+            first = *earlier;
+        }
+        before.push(place);
+        if choice.is_said(line.text) {
+            continue;
+        }
+        let position = Position { opens, after_trouble: trouble.0 > 0 && line.at.0 == trouble.0 + 1 };
+        let worth = statement_worth(choice.pool, &line, position, choice.focus);
+        if worth >= choice.least_worth {
+            let passage = Passage { first, place };
+            let score = choice.score(passage, worth, &weights, &HashSet::new());
+            heap.push(Scored { score, passage, round: 0, worth });
         }
     }
-    let mut chosen = Vec::new();
+    let mut chosen: HashSet<usize> = HashSet::new();
     let mut messages: HashMap<Ordinal, i32> = HashMap::new();
     let mut texts: HashSet<&str> = choice.quoted.clone();
     let mut shapes: HashMap<u64, i32> = HashMap::new();
     let mut stretches: HashMap<usize, i32> = HashMap::new();
     let mut round = 0;
     while let Some(best) = heap.pop() {
-        let line = candidates.get(best.place);
-        let tokens = choice.estimator.text(line.text).as_f64() + LINE_COST;
+        let line = candidates.get(best.passage.place);
+        if chosen.contains(&best.passage.place) {
+            continue;
+        }
+        let new: Vec<usize> = choice.new_lines(best.passage, &chosen).collect();
+        let tokens: f64 =
+            new.iter().map(|place| choice.estimator.text(candidates.get(*place).text).as_f64() + LINE_COST).sum();
         if tokens > choice.room {
             continue;
         }
@@ -85,7 +123,7 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             let beside = messages.get(&line.at).copied().unwrap_or(0);
             if beside < MOST_OF_MESSAGE {
                 let spread = ALIKE.powi(alike) * SAME_STRETCH.powi(told) * SAME_MESSAGE.powi(beside);
-                let score = choice.score(line, best.worth, &weights) * spread;
+                let score = choice.score(best.passage, best.worth, &weights, &chosen) * spread;
                 heap.push(Scored { score, round, ..best });
             }
             continue;
@@ -96,18 +134,29 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         }
         choice.room -= tokens + mark;
         *shapes.entry(shape).or_default() += 1;
-        *stretches.entry(stretch).or_default() += 1;
-        *messages.entry(line.at).or_default() += 1;
-        line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
-        chosen.push(best.place);
+        for place in new {
+            let line = candidates.get(place);
+            *stretches.entry(stretch).or_default() += 1;
+            *messages.entry(line.at).or_default() += 1;
+            line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
+            texts.insert(line.text);
+            chosen.insert(place);
+        }
         round += 1;
     }
+    let mut chosen: Vec<usize> = chosen.into_iter().collect();
     chosen.sort_unstable();
     chosen
 }
 
-/// A statement that says less is not quoted, whatever the room.
-const LEAST_WORTH: f32 = 0.1;
+/// A statement with those before it that it leans on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Passage {
+    /// The first statement that is needed.
+    first: usize,
+    /// The statement itself.
+    place: usize,
+}
 
 impl Choice<'_> {
     /// Returns true if a text stands in the snapshot already, perhaps among others.
@@ -115,43 +164,32 @@ impl Choice<'_> {
         self.said.contains(text)
     }
 
-    /// The worth of a statement for what it says, beside the names in it.
-    fn worth(&self, line: Candidate<'_>) -> f32 {
-        let lower = line.text.to_lowercase();
-        let by_form = match line.form {
-            Form::Conclusion => 1.0,
-            Form::Kept => 0.9,
-            Form::Report => 0.5,
-            Form::Remark => 0.5,
-            Form::Notice => 0.3,
-            Form::Row => 0.4,
-            Form::Thought => 0.25,
-            Form::Code => 0.0,
-        };
-        let length = count_words(line.text, ENOUGH) as f32 / ENOUGH as f32;
-        let finding = if is_finding(&lower) { 1.6 } else { 1.0 };
-        let about = self.focus.iter().filter(|word| lower.contains(word.as_str())).count();
-        if is_intention(&lower) || is_progress(&lower) || lower.ends_with(['?', '？']) {
-            return 0.0;
-        }
-        by_form * length * finding * (1.0 + 1.5 * about as f32)
+    /// The places of a passage whose statements are not in the snapshot yet.
+    fn new_lines<'c>(&'c self, passage: Passage, chosen: &'c HashSet<usize>) -> impl Iterator<Item = usize> + 'c {
+        let candidates = self.pool.candidates();
+        (passage.first..=passage.place).filter(move |place| {
+            let line = candidates.get(*place);
+            line.form.is_quotable() && !chosen.contains(place) && (*place == passage.place || !self.quoted.contains(line.text))
+        })
     }
 
-    /// The gain of a line for its cost.
-    fn score(&self, line: Candidate<'_>, worth: f32, weights: &[f32]) -> f32 {
-        let names: f32 = line
-            .anchors
-            .iter()
-            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * (1.0 - AGAIN)))
-            .sum();
+    /// The gain of a statement for the cost of its passage.
+    fn score(&self, passage: Passage, worth: f32, weights: &[f32], chosen: &HashSet<usize>) -> f32 {
+        let candidates = self.pool.candidates();
+        let (mut names, mut cost) = (0.0, MARK_SHARE);
+        for place in self.new_lines(passage, chosen) {
+            let line = candidates.get(place);
+            cost += self.estimator.text(line.text).as_f64() + LINE_COST;
+            let weight = |number: &u32| {
+                weights[*number as usize] * (1.0 - self.covered[*number as usize] * (1.0 - AGAIN))
+            };
+            names += line.anchors.iter().map(weight).sum::<f32>();
+        }
         // Names in a sentence that says nothing of them are better listed under their file.
-        let gain = worth + names * worth.clamp(0.1, 1.0);
-        gain / (self.estimator.text(line.text).as_f64() + LINE_COST + MARK_SHARE) as f32
+        let gain = worth + names.min(MOST_NAMES) * worth.clamp(0.1, 1.0);
+        gain / cost as f32
     }
 }
-
-/// A statement of so many words says all that a statement can.
-const ENOUGH: usize = 16;
 
 /// The cost of naming a further message: `[m12] `.
 fn mark_cost(at: Ordinal) -> f64 {
@@ -169,7 +207,7 @@ fn shape_of(text: &str) -> u64 {
 /// A candidate with what it was worth in a certain round.
 struct Scored {
     score: f32,
-    place: usize,
+    passage: Passage,
     round: usize,
     /// What it is worth for what it says.
     worth: f32,
@@ -192,7 +230,7 @@ impl PartialOrd for Scored {
 /// The best first; of equals the later line.
 impl Ord for Scored {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then_with(|| self.place.cmp(&other.place))
+        self.score.total_cmp(&other.score).then_with(|| self.passage.place.cmp(&other.passage.place))
     }
 }
 
@@ -201,6 +239,7 @@ mod tests {
     use longhaul_conversation::{Message, Part, Role};
 
     use super::*;
+    use crate::worth::LEAST_WORTH;
 
     /// The chosen lines of an answer, with room for `room` tokens.
     fn chosen(answer: &str, room: f64) -> Vec<String> {
@@ -216,6 +255,7 @@ mod tests {
             focus: &[],
             quoted: &HashSet::new(),
             said: "",
+            least_worth: LEAST_WORTH,
         };
         let places = choose_lines(&mut choice);
         assert!(choice.room >= 0.0);
