@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
 use longhaul_directives::UserRule;
 use longhaul_extract::{
-    Candidate, Choice, Coverage, FileCard, LEAST_SPARE_WORTH, LEAST_WORTH, ListRoom, Source, choose_lines, choose_names, measure_coverage,
+    Candidate, Choice, Coverage, FileCard, LEAST_SPARE_WORTH, LEAST_WORTH, ListRoom, Source, USUAL_BUDGET,
+    choose_lines, choose_names, measure_coverage,
 };
 use longhaul_ledger::LedgerSection;
 use longhaul_snapshot::{
@@ -61,10 +62,10 @@ const OTHER_FILES: &str = "Other files: ";
 const COMMANDS: &str = "Commands: ";
 /// Leads into names that no single file has.
 const OTHER_NAMES: &str = "Other names: ";
-/// Statements take this share of what is left, file cards the rest.
-const STATEMENTS_SHARE: f64 = 0.6;
+/// Statements take this share of what is left in a small snapshot and in a usual one, file cards the rest.
+const STATEMENTS_SHARE: [f64; 2] = [0.5, 0.6];
 /// The lists of files without a card and of commands take at most this share of the budget.
-const LISTS_SHARE: f64 = 0.06;
+const LISTS_SHARE: f64 = 0.1;
 /// They take so much, with names that no single file has, where nothing else takes the room.
 const SPARE_LISTS_SHARE: f64 = 0.3;
 /// More of the budget than this is much to spare.
@@ -125,7 +126,12 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// The content of every snapshot: rules, requests, the user's words and the record of work.
-    fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>, read: ReadFiles, words_room: f64) -> Self {
+    fn standing(
+        tracker: &'a Tracker,
+        options: &'a ComposeOptions<'a>,
+        read: ReadFiles,
+        words_room: f64,
+    ) -> Self {
         let mut draft = Self::new(tracker, options);
         draft.rules();
         draft.requests();
@@ -283,9 +289,11 @@ impl<'a> Draft<'a> {
             least_worth: LEAST_WORTH,
         };
         let budget = choice.budget;
-        choice.room = room * STATEMENTS_SHARE;
+        let [small, usual] = STATEMENTS_SHARE;
+        let share = small + (usual - small) * (budget / USUAL_BUDGET).min(1.0);
+        choice.room = room * share;
         let mut chosen = choose_lines(&mut choice);
-        choice.room += room * (1.0 - STATEMENTS_SHARE);
+        choice.room += room * (1.0 - share);
         let mut lists = choose_names(&mut choice, ListRoom::BesideCards(budget * LISTS_SHARE));
         chosen.extend(choose_more(&mut choice, &chosen));
         // Room that no statement takes is for names that may be looked for.

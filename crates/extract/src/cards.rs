@@ -90,22 +90,28 @@ pub fn choose_names(choice: &mut Choice<'_>, room: ListRoom) -> NameLists {
         let kind = match anchor.kind {
             AnchorKind::Path => match by_path.get(&*anchor.text) {
                 Some(file) => OfferKind::Path(Some(*file)),
-                None if names_a_file(&anchor.text) && (is_ours(anchor) || !with_cards && !is_installed(&anchor.text)) => {
+                None if names_a_file(&anchor.text)
+                    && (is_ours(anchor) || !with_cards && !is_installed(&anchor.text)) =>
+                {
                     OfferKind::Path(None)
                 }
                 None => continue,
             },
-            AnchorKind::Command if anchor.used > u16::from(with_cards) && !is_looking_command(&anchor.text) => {
+            AnchorKind::Command
+                if anchor.used > u16::from(with_cards) && !is_looking_command(&anchor.text) =>
+            {
                 OfferKind::Command
             }
             AnchorKind::Identifier | AnchorKind::Error if !is_common_member(&anchor.text) => {
                 match homes.get(&number) {
                     Some((file, _)) if with_cards => OfferKind::Name(*file),
-                    None if !with_cards => OfferKind::Loose,
+                    None if !with_cards || is_ours(anchor) => OfferKind::Loose,
                     _ => continue,
                 }
             }
-            AnchorKind::Quoted if !with_cards && is_name(&anchor.text) => OfferKind::Loose,
+            AnchorKind::Quoted if (!with_cards || anchor.typed > 0) && is_name(&anchor.text) => {
+                OfferKind::Loose
+            }
             _ => continue,
         };
         let cost = choice.estimator.text(&anchor.text).as_f64() + PATH_COST;

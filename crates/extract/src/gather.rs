@@ -359,14 +359,16 @@ fn only_looks(call: &ToolCall) -> bool {
     let tool = call.name.to_ascii_lowercase();
     if !is_shell(&call.name) {
         let is_web = tool.contains("web") || tool.contains("fetch");
-        return !is_web && ["grep", "glob", "search", "list", "find", "ls"].iter().any(|word| tool.contains(word));
+        return !is_web
+            && ["grep", "glob", "search", "list", "find", "ls"].iter().any(|word| tool.contains(word));
     }
     let (mut commands, mut looking) = (0, 0);
     each_argument("", &call.args, &mut |key, text| {
         if key != "description" && text.len() <= LONGEST_SCRIPT {
             for command in parse_script(text).programs() {
                 commands += 1;
-                looking += usize::from(command.bare().first().is_some_and(|program| is_looking(&program.text)));
+                looking +=
+                    usize::from(command.bare().first().is_some_and(|program| is_looking(&program.text)));
             }
         }
     });
@@ -376,7 +378,8 @@ fn only_looks(call: &ToolCall) -> bool {
 /// Returns true if a program only shows what stands in files, or leads to where others do.
 pub(crate) fn is_looking(program: &str) -> bool {
     const LOOKING: [&str; 17] = [
-        "head", "tail", "grep", "rg", "cat", "ls", "sed", "echo", "wc", "find", "sort", "cd", "nl", "awk", "tree", "fd", "bat",
+        "head", "tail", "grep", "rg", "cat", "ls", "sed", "echo", "wc", "find", "sort", "cd", "nl", "awk",
+        "tree", "fd", "bat",
     ];
     LOOKING.contains(&program)
 }

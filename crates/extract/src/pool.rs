@@ -92,7 +92,8 @@ impl Pool {
     fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
         self.names.begin_message();
         let files = self.files_of(gathered);
-        let shown: HashSet<&CallId> = gathered.results().iter().filter(|call| self.looks.remove(*call)).collect();
+        let shown: HashSet<&CallId> =
+            gathered.results().iter().filter(|call| self.looks.remove(*call)).collect();
         self.looks.extend(gathered.looks().iter().cloned());
         let mut lines: Vec<Weighed> = Vec::new();
         let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentions().len());

@@ -128,8 +128,10 @@ fn take_list<'u, 't>(text: &mut String, rest: &'u [Unit<'t>]) -> &'u [Unit<'t>] 
 fn short_block(block: &str) -> Option<String> {
     let mut lines = block.lines();
     let language = lines.next()?.trim_start().strip_prefix("```")?.trim();
-    let is_text = ["", "text", "txt", "bash", "sh", "shell", "console", "plaintext", "http"].contains(&language);
-    let lines: Vec<&str> = lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("```")).collect();
+    let is_text =
+        ["", "text", "txt", "bash", "sh", "shell", "console", "plaintext", "http"].contains(&language);
+    let lines: Vec<&str> =
+        lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("```")).collect();
     let size: usize = lines.iter().map(|line| line.len() + 4).sum();
     let is_short = is_text && (1..=BLOCK.0).contains(&lines.len()) && size <= BLOCK.1;
     let is_quotable = is_short && lines.iter().all(|line| !line.contains('`') && is_balanced(line));
@@ -189,7 +191,8 @@ fn plain_links(text: &str) -> String {
 fn split_link(text: &str) -> Option<(&str, &str, &str)> {
     let (name, rest) = text.strip_prefix('[')?.split_once("](")?;
     let (target, behind) = rest.split_once(')')?;
-    let is_link = !name.is_empty() && !name.contains(['[', ']']) && !target.is_empty() && !target.contains(' ');
+    let is_link =
+        !name.is_empty() && !name.contains(['[', ']']) && !target.is_empty() && !target.contains(' ');
     is_link.then_some((name, target, behind))
 }
 
@@ -292,7 +295,20 @@ pub(crate) fn tells_of_trouble(lower: &str) -> bool {
 /// Returns true if a line of output begins as trouble does.
 pub(crate) fn is_trouble(lower: &str) -> bool {
     const BEGINNINGS: [&str; 14] = [
-        "error:", "error[", "error ", "fatal:", "failed", "failure", "panicked", "exception", "traceback", "denied", "错误", "失败", "エラー", "失敗",
+        "error:",
+        "error[",
+        "error ",
+        "fatal:",
+        "failed",
+        "failure",
+        "panicked",
+        "exception",
+        "traceback",
+        "denied",
+        "错误",
+        "失败",
+        "エラー",
+        "失敗",
     ];
     BEGINNINGS.iter().any(|word| lower.contains(word))
 }

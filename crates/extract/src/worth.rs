@@ -26,7 +26,12 @@ pub const LEAST_SPARE_WORTH: f32 = 0.08;
 const ENOUGH: usize = 16;
 
 /// The worth of a statement for what it says.
-pub(crate) fn statement_worth(pool: &Pool, line: &Candidate<'_>, position: Position, focus: &[String]) -> f32 {
+pub(crate) fn statement_worth(
+    pool: &Pool,
+    line: &Candidate<'_>,
+    position: Position,
+    focus: &[String],
+) -> f32 {
     let lower = line.text.to_lowercase();
     if is_intention(&lower) || is_progress(&lower) || lower.ends_with(['?', '？']) {
         return 0.0;
@@ -44,7 +49,8 @@ pub(crate) fn statement_worth(pool: &Pool, line: &Candidate<'_>, position: Posit
     };
     let kinds = line.anchors.iter().map(|number| pool.anchors()[*number as usize].kind);
     let has_name = kinds.clone().any(|kind| kind != AnchorKind::Number);
-    let has_value = names_a_value(line.text) || kinds.clone().any(|kind| matches!(kind, AnchorKind::Url | AnchorKind::Hash));
+    let has_value = names_a_value(line.text)
+        || kinds.clone().any(|kind| matches!(kind, AnchorKind::Url | AnchorKind::Hash));
     let is_finding = is_finding(&lower);
     let length = count_words(line.text, ENOUGH) as f32 / ENOUGH as f32;
     // A value is short, however much it says.
@@ -88,10 +94,13 @@ pub(crate) fn names_a_value(text: &str) -> bool {
 }
 
 fn is_value(word: &str) -> bool {
-    let word = word.trim_matches(|sign: char| !sign.is_alphanumeric() && !matches!(sign, '#' | '-' | '$' | '_'));
+    let word =
+        word.trim_matches(|sign: char| !sign.is_alphanumeric() && !matches!(sign, '#' | '-' | '$' | '_'));
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_issue = word.strip_prefix('#').is_some_and(all_digits);
-    let is_flag = word.strip_prefix("--").is_some_and(|flag| flag.len() >= 3 && flag.starts_with(|first: char| first.is_ascii_lowercase()));
+    let is_flag = word
+        .strip_prefix("--")
+        .is_some_and(|flag| flag.len() >= 3 && flag.starts_with(|first: char| first.is_ascii_lowercase()));
     let bare = word.trim_start_matches('$').split('=').next().unwrap_or_default();
     let is_variable = bare.len() >= 5
         && bare.contains('_')
@@ -99,7 +108,9 @@ fn is_value(word: &str) -> bool {
     let number = word.strip_prefix('v').unwrap_or(word);
     let is_version = number.split('.').count() >= 3 && number.split('.').all(all_digits);
     let is_port = word.rsplit_once(':').is_some_and(|(host, port)| {
-        (3..=5).contains(&port.len()) && all_digits(port) && matches!(host, "localhost" | "127.0.0.1" | "0.0.0.0")
+        (3..=5).contains(&port.len())
+            && all_digits(port)
+            && matches!(host, "localhost" | "127.0.0.1" | "0.0.0.0")
     });
     is_issue || is_flag || is_variable || is_version || is_port
 }
@@ -131,14 +142,18 @@ mod tests {
         ] {
             assert!(names_a_value(text), "{text}");
         }
-        for text in ["The parser reads each file twice.", "It has 12 rows, e.g. the first.", "a -- b", "A.B.C."] {
+        for text in
+            ["The parser reads each file twice.", "It has 12 rows, e.g. the first.", "a -- b", "A.B.C."]
+        {
             assert!(!names_a_value(text), "{text}");
         }
     }
 
     #[test]
     fn statements_that_lean_on_others_are_told() {
-        for text in ["This fails for empty files.", "They are never closed.", "But the tests pass.", "这会导致错误。"] {
+        for text in
+            ["This fails for empty files.", "They are never closed.", "But the tests pass.", "这会导致错误。"]
+        {
             assert!(leans_on_another(text), "{text}");
         }
         for text in ["Thistle is the new name.", "The parser fails.", "Items are sorted."] {
