@@ -67,7 +67,7 @@ const STATEMENTS_SHARE: [f64; 2] = [0.5, 0.6];
 /// The lists of files without a card and of commands take at most this share of the budget.
 const LISTS_SHARE: f64 = 0.1;
 /// They take so much, with names that no single file has, where nothing else takes the room.
-const SPARE_LISTS_SHARE: f64 = 0.3;
+const SPARE_LISTS_SHARE: f64 = 0.4;
 /// More of the budget than this is much to spare.
 const MUCH_SPARE: f64 = 0.05;
 /// The user's words take this share of what is to spare.

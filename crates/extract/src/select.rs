@@ -8,7 +8,7 @@ use longhaul_conversation::{Estimator, Ordinal};
 use super::pool::Pool;
 use super::statements::Form;
 use super::weigh::weigh_anchors;
-use super::worth::{Position, leans_on_another, statement_worth};
+use super::worth::{Position, is_for_the_moment, leans_on_another, statement_worth};
 
 /// The lines to choose from, and the room for them.
 pub struct Choice<'a> {
@@ -88,7 +88,10 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             }
             first = *earlier;
         }
-        before.push(place);
+        // What only announces the next step explains nothing.
+        if !is_for_the_moment(line.text) {
+            before.push(place);
+        }
         if choice.is_said(line.text) {
             continue;
         }

@@ -32,15 +32,15 @@ pub(crate) fn statement_worth(
     position: Position,
     focus: &[String],
 ) -> f32 {
-    let lower = line.text.to_lowercase();
-    if is_intention(&lower) || is_progress(&lower) || lower.ends_with(['?', '？']) {
+    if is_for_the_moment(line.text) {
         return 0.0;
     }
+    let lower = line.text.to_lowercase();
     let by_form = match line.form {
         Form::Answer => 2.0,
         Form::Conclusion => 1.0,
         Form::Kept => 0.9,
-        Form::Report => 0.5,
+        Form::Report => 0.4,
         Form::Remark => 0.5,
         Form::Row => 0.4,
         Form::Notice => 0.3,
@@ -73,11 +73,21 @@ pub(crate) fn statement_worth(
     if matches!(line.form, Form::Remark | Form::Thought) && !is_finding && !has_value {
         worth *= if has_name { 0.6 } else { 0.2 };
     }
+    // Much of a report is a manual's.
+    if line.form == Form::Report && !is_finding {
+        worth *= 0.5;
+    }
     if is_hedged(&lower) {
         worth *= if line.form == Form::Thought { 0.2 } else { 0.5 };
     }
     let about = focus.iter().filter(|word| lower.contains(word.as_str())).count();
     worth * (1.0 + 1.5 * about as f32)
+}
+
+/// Returns true if a statement announces, reports progress or asks: it says nothing once the step is taken.
+pub(crate) fn is_for_the_moment(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    is_intention(&lower) || is_progress(&lower) || lower.ends_with(['?', '？'])
 }
 
 /// Returns true if a statement only supposes what it says.
