@@ -468,6 +468,26 @@ mod tests {
     }
 
     #[test]
+    fn what_the_user_answered_a_tool_is_kept() {
+        let text = "User has answered your questions: \"Which port?\"=\"5173\". You can now continue with the user's answers in mind.";
+        check(
+            &[Part::result(ToolResult::text("c", text))],
+            &[(Form::Answer, "The user answered: \"Which port?\"=\"5173\".")],
+        );
+    }
+
+    #[test]
+    fn calls_that_only_look_are_told() {
+        let check = |name: &str, args: Value, expected: bool| {
+            assert_eq!(only_looks(&ToolCall::new("c", name).with_args(args)), expected, "{name}");
+        };
+        check("Grep", json!({"pattern": "x"}), true);
+        check("WebSearch", json!({"query": "x"}), false);
+        check("bash", json!({"command": "cd a && rg -n 'x' | head -5"}), true);
+        check("bash", json!({"command": "cat a.md && cargo test"}), false);
+    }
+
+    #[test]
     fn lines_of_arguments_and_results_know_their_file() {
         let edit = json!({"file_path": "src/a.rs", "old_string": "fn read_one() {}\n", "new_string": "fn read_all() {}\nfn close() {}"});
         let edit = gathered(&[call("edit", edit)]);

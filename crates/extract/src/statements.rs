@@ -413,6 +413,39 @@ mod tests {
         assert_eq!(code.len(), 1);
     }
 
+    /// The statements of a text.
+    fn statements(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        each_statement(&split_units(text), &mut |text, _| found.push(text.to_string()), &mut |_| {});
+        found
+    }
+
+    #[test]
+    fn values_stay_with_their_labels_and_short_blocks_with_their_sentence() {
+        assert_eq!(
+            statements("Done.\n\n- **Branch:** `docs/or`\n- **PR:** https://example.org/pull/15\n"),
+            ["Done.", "Branch: `docs/or`; PR: https://example.org/pull/15"]
+        );
+        assert!(says_something("PR: https://example.org/pull/15") && !says_something("Result: fine"));
+        assert_eq!(
+            statements("The layout will be:\n\n```text\nout/<run>/\nout/default/\n```\n"),
+            ["The layout will be: `out/<run>/`; `out/default/`"]
+        );
+        assert_eq!(statements("The code is:\n\n```rust\nfn x() {\n```\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn links_are_named_once() {
+        for (text, expected) in [
+            ("See [cli.ts](/app/src/cli.ts:42) for it.", "See /app/src/cli.ts:42 for it."),
+            ("[#950](https://example.org/issues/950) stays", "#950 stays"),
+            ("the [guide](https://example.org/a)", "the guide (https://example.org/a)"),
+            ("a list [1] and **bold** text", "a list [1] and bold text"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+    }
+
     #[test]
     fn reports_are_told_from_code_and_logs() {
         let report = "I looked at the three modules.\n\n- The parser reads each file twice, which is slow.\n- The writer never flushes its buffer at the end.\n";
