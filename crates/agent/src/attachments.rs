@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use longhaul_conversation::{CallId, Origin, Part, neutralise_snapshots};
-use longhaul_tools::{Tool, ToolInvocation, ToolOutcome};
+use longhaul_tools::{PermittedEffects, Tool, ToolInvocation, ToolOutcome};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -69,7 +69,15 @@ impl Attachments {
             return;
         };
         let id = CallId::from("attachment");
-        let answer = found.run(ToolInvocation { id: &id, args, progress: &|_| {}, cancel }).await;
+        let answer = found
+            .run(ToolInvocation {
+                id: &id,
+                args,
+                progress: &|_| {},
+                cancel,
+                permitted: PermittedEffects::Any,
+            })
+            .await;
         match answer.outcome {
             ToolOutcome::Succeeded(text) => {
                 let kind = if tool == READ { "attached_file" } else { "attached_folder" };

@@ -7,7 +7,7 @@ use longhaul_compaction::HostJob;
 use longhaul_conversation::{Message, Model, Part, Role, Timestamp};
 use longhaul_engine::{CalibrationFile, Counter, Files, Offline, RecordId, Summariser, append_telemetry};
 use longhaul_hooks::EventName;
-use longhaul_tools::Tool;
+use longhaul_tools::{Tool, ToolSource};
 use serde_json::Value;
 
 use crate::approval::{Approver, DenyAll};
@@ -36,6 +36,8 @@ pub struct AgentDeps<'a> {
     pub calibration: Option<&'a CalibrationFile>,
     /// The tools that the model may call, beside those that the agent itself answers.
     pub tools: &'a [Box<dyn Tool>],
+    /// More tools, which may come while a turn runs: those of MCP servers.
+    pub servers: Option<&'a dyn ToolSource>,
     /// The agents that the model may hand tasks to.
     pub subagents: &'a Subagents,
     /// Keeps memory files, in place of the tool that saves facts.
@@ -85,6 +87,7 @@ impl<'a> AgentDeps<'a> {
             telemetry: None,
             calibration: None,
             tools: &[],
+            servers: None,
             subagents: Subagents::NONE,
             manager: None,
             models: None,

@@ -73,6 +73,7 @@ mod learning;
 mod memory;
 mod models;
 mod prompt;
+mod reading;
 mod settings;
 mod side_model;
 mod statistics;
@@ -96,7 +97,10 @@ pub use learning::{
 };
 pub use memory::{MemoryManager, SaveMemory, SessionMemory};
 pub use models::{LoopJudges, ModelProfile, ModelSource, NamedModel, Route, Router};
-pub use prompt::{MemorySaving, PromptOptions, PromptSection, SessionContext, folder_tree, render_prompt};
+pub use prompt::{
+    MemorySaving, PromptDetail, PromptOptions, PromptSection, SessionContext, folder_tree, render_prompt,
+};
+pub use reading::ReadingScope;
 pub use settings::{OutputSettings, Permissions, Settings, StepLimits, ToolSelection};
 pub use side_model::SideModel;
 pub use statistics::{

@@ -4,12 +4,16 @@ use longhaul_compaction::{BudgetSettings, TruncateMode};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::TokenCount;
 use longhaul_policy::{
-    LoadedPolicies, Policy, PolicyError, Rule, SavedFiles, Situation, default_rules, load_saved, revoke_saved,
+    Call, LoadedPolicies, Policy, PolicyError, PolicyExplanation, ReadingVerdicts, Rule, Ruling, SavedFiles,
+    Situation, default_rules, load_saved, revoke_saved,
 };
+use longhaul_tools::PermittedEffects;
 use longhaul_workspace::LockTimeout;
+use serde_json::Value;
 
 use crate::models::ModelProfile;
 use crate::prompt::SessionContext;
+use crate::reading::ReadingScope;
 
 /// Settings of an agent.
 #[derive(Clone, Debug)]
@@ -38,6 +42,8 @@ pub struct Settings {
     pub limits: StepLimits,
     /// `true` to watch for a model that is stuck in a loop.
     pub watches_loops: bool,
+    /// `true` if the user is asked before an automatic compaction.
+    pub asks_before_compaction: bool,
     /// Tokens of a command's output above which a side model summarises it; never if not set.
     pub shell_summary: Option<TokenCount>,
     /// `true` to keep the latest activity.
@@ -60,6 +66,7 @@ impl Settings {
             outputs: OutputSettings::default(),
             limits: StepLimits::default(),
             watches_loops: true,
+            asks_before_compaction: false,
             shell_summary: None,
             records_activity: true,
         }
@@ -81,9 +88,39 @@ pub struct Permissions {
     pub yolo_forbidden_by: Option<String>,
     /// The sub-agent that makes the calls, if it is one.
     pub subagent: Option<String>,
+    /// The places that commands may read without approval, in a trusted folder.
+    pub reading: Option<ReadingScope>,
 }
 
 impl Permissions {
+    /// Explains the decision about a call, as [`Policy::explain`] does.
+    pub fn explain(&self, call: &Call<'_>) -> PolicyExplanation<'_> {
+        let verdicts = self.reading_verdicts(call);
+        let call = verdicts.as_ref().map_or(*call, |verdicts| call.reading(verdicts));
+        self.policy.explain(&call, self.situation)
+    }
+
+    /// Decides about a call, as [`Policy::decide`] does.
+    pub(crate) fn decide(&self, call: &Call<'_>) -> Ruling<'_> {
+        let verdicts = self.reading_verdicts(call);
+        let call = verdicts.as_ref().map_or(*call, |verdicts| call.reading(verdicts));
+        self.policy.decide(&call, self.situation)
+    }
+
+    /// The effects that a call is confined to: a command line that only reads cannot be made to do more.
+    pub(crate) fn permitted_effects(&self, tool: &str, args: &Value) -> PermittedEffects {
+        match self.reading_verdicts(&Call::new(tool, args)) {
+            Some(verdicts) if verdicts.are_all_reading() => PermittedEffects::ReadingOnly,
+            Some(_) | None => PermittedEffects::Any,
+        }
+    }
+
+    /// The commands of a call's line that only read, in a trusted folder.
+    fn reading_verdicts(&self, call: &Call<'_>) -> Option<ReadingVerdicts> {
+        let scope = self.reading.as_ref().filter(|_| self.situation.is_trusted)?;
+        Some(scope.verdicts(call.command()?, call.args?))
+    }
+
     /// Reads again what the user always allows; what was allowed for the session alone is over. What is wrong with the
     /// files was said when they were first read.
     pub fn reload_saved(&mut self) {
@@ -118,6 +155,7 @@ impl Default for Permissions {
             offers_always: true,
             yolo_forbidden_by: None,
             subagent: None,
+            reading: None,
         }
     }
 }

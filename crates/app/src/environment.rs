@@ -1,5 +1,6 @@
 //! The environment of this process. Nothing else in the program reads variables for paths.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use longhaul_workspace::{Environment, Home, WorkspaceError};
@@ -16,6 +17,11 @@ pub fn of_process() -> Environment {
         system_defaults_path: path("GEMINI_CLI_SYSTEM_DEFAULTS_PATH"),
         trust_workspace: std::env::var("GEMINI_CLI_TRUST_WORKSPACE").ok(),
     }
+}
+
+/// The folders in which a shell looks for programs.
+pub fn search_path() -> Option<OsString> {
+    std::env::var_os("PATH")
 }
 
 /// The home; `None` if none is set, so that everything is at its default.

@@ -23,13 +23,20 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod agent;
+pub mod archive;
 pub mod clock;
+pub mod companion;
 pub mod environment;
 pub mod extraction;
 pub mod failure;
+pub mod found;
+pub mod mcp;
 pub mod memory;
 pub mod models;
 pub mod project;
+mod project_servers;
+pub mod purge;
+pub mod recall;
 pub mod runtime;
 pub mod sessions;
 pub mod settings;
@@ -37,6 +44,7 @@ pub mod settings_files;
 pub mod skills;
 pub mod strays;
 pub mod trust;
+pub mod usage;
 pub mod variables;
 pub mod withheld;
 pub mod workspace;

@@ -6,8 +6,11 @@ use anyhow::{Context, anyhow};
 use longhaul_sessions::{ListedSession, Listing, LogError, Store, StoreError};
 use longhaul_workspace::{Home, LockTimeout, Note, ProjectHome, ProjectIdentity, Projects, project_hash};
 
-use crate::environment;
 use crate::failure::hinted;
+use crate::{environment, found};
+
+/// The name of the session that was used last.
+pub const LATEST: &str = "latest";
 
 /// A project, with its part of the home.
 #[derive(Debug)]
@@ -51,7 +54,8 @@ pub fn store() -> anyhow::Result<Store> {
     Project::find()?.map(|project| project.store()).ok_or_else(|| failure(StoreError::NoSessions))
 }
 
-/// The file for an argument: a path, else a session of this project by `latest`, its number or its id.
+/// The file for an argument: a path, else a session by `latest`, its number or its id: one of this project's own, else one
+/// that another agent keeps.
 pub fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
     // A link is meant as a file, also where it leads nowhere.
     let is_file = || given.symlink_metadata().is_ok();
@@ -66,13 +70,27 @@ pub fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
         let hint = "check the path; run `longhaul sessions list` to see this folder's sessions";
         hinted(anyhow!("no file or session named {name}"), hint)
     };
-    let Some(project) = Project::find()? else { return Err(unknown()) };
-    let listing = project.store().list().context("could not list the sessions")?;
+    let project = Project::find()?;
+    let listing = match &project {
+        Some(project) => project.store().list().context("could not list the sessions")?,
+        None => Listing::default(),
+    };
     match select(&listing, name) {
         Ok(session) => Ok(session.path.clone()),
-        Err(StoreError::UnknownSession { .. } | StoreError::NoSessions) => Err(unknown()),
+        Err(StoreError::UnknownSession { .. } | StoreError::NoSessions) => {
+            match found::by_name(name, project.as_ref(), listing.sessions.len())? {
+                Some(path) => Ok(path),
+                None => archived(name)?.ok_or_else(unknown),
+            }
+        }
         Err(error) => Err(failure(error)),
     }
+}
+
+/// The file of a session that only the archive knows by this name.
+fn archived(name: &str) -> anyhow::Result<Option<PathBuf>> {
+    let Some(archive) = crate::archive::find()? else { return Ok(None) };
+    archive.find(name).map(|session| crate::archive::session_file(&archive, session)).transpose()
 }
 
 /// The session for a name: as the store resolves it, or by the id prefix that `sessions list` shows.

@@ -1,45 +1,43 @@
-//! Recall: finds messages again, including those that were compacted away.
+//! Copies of every agent's sessions, and an index to search them.
 //!
-//! A [`Search`] observes one message after the other and keeps only the best, so that sessions of any size can be searched:
-//! [`Search::observe`] each message of each session, then ask for the [`Hit`]s. Nothing is indexed, read or written here, and
-//! the same messages give the same hits.
-//!
-//! - Words match in any case; whole words count more than beginnings or parts of identifiers.
-//! - `parseConfig` also finds `parse_config`, and, with less weight, `parse` and `config`.
-//! - `store/list.rs` finds every path that ends so; the file's name alone counts less.
-//! - A `"quoted phrase"` must be there, with any white space between its words.
-//! - Chinese and Japanese match by pairs of characters.
-//! - A message number, `m12` or `[m12]`, finds that message.
+//! Bytes first: [`Archive::sync`] copies what is new of each [`Source`] into compressed blocks that are named by their
+//! content, redacted before they are written. A log of sources says which blocks a session is made of; blocks and log only
+//! grow, so a sync may be killed at any moment, and what an agent deletes stays readable. The index is made from the blocks
+//! and may be thrown away: [`Archive::rebuild`] makes it anew.
 //!
 //! ```
-//! use longhaul_archive::{Search, SessionRef};
-//! use longhaul_conversation::{Message, Ordinal, Part, Role, ToolResult};
+//! use longhaul_archive::{Archive, Question, Redaction, Source, SyncOptions};
+//! use longhaul_conversation::Timestamp;
 //!
-//! let session = SessionRef::new("0f3c9a7e");
-//! let log = "   Compiling app v0.1.0\nerror[E0308]: mismatched types\n  --> src/store/list.rs:41:9\n   Finished";
-//! let mut said = Message::new("u1", Role::User, vec![Part::result(ToolResult::text("c1", log).with_name("shell"))]);
-//! said.ordinal = Some(Ordinal(12));
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("7c1d.jsonl");
+//! std::fs::write(&path, "{\"type\":\"user\",\"uuid\":\"u1\",\"sessionId\":\"7c1d\",\"message\":{\"role\":\"user\",\"content\":\"Use a ring buffer.\"}}\n")?;
 //!
-//! let mut search = Search::new("list.rs mismatched");
-//! search.observe(&session, &said);
-//! let hits = search.hits(5);
-//! assert_eq!((hits[0].number, hits[0].tool.as_deref()), (Some(Ordinal(12)), Some("shell")));
-//! let found: Vec<&str> = hits[0].excerpt.matched().collect();
-//! assert_eq!(found, ["mismatched", "list.rs"]);
+//! let mut archive = Archive::open(&folder.path().join("archive"))?;
+//! let source = Source { agent: "claude".into(), session: "7c1d".into(), project: None, path: path.clone() };
+//! archive.sync(&[source], &SyncOptions::default())?;
+//! std::fs::remove_file(path)?;
+//!
+//! let hits = archive.recall(&Question::new("ring buffer", Timestamp::from_millis(0)), 5)?;
+//! assert_eq!(hits[0].session.as_str(), "7c1d");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod candidates;
-mod excerpt;
-mod fields;
-mod hit;
-mod letters;
-mod matcher;
-mod query;
-mod rank;
-mod search;
-mod window;
+mod archive;
+mod blocks;
+mod error;
+mod index;
+mod question;
+mod redaction;
+mod source;
+mod source_log;
+mod status;
+mod sync;
 
-pub use excerpt::Excerpt;
-pub use hit::{Hit, SessionRef};
-pub use query::parse_message_number;
-pub use search::Search;
+pub use archive::Archive;
+pub use error::ArchiveError;
+pub use question::Question;
+pub use redaction::Redaction;
+pub use source::{ArchivedSession, Source};
+pub use status::{ArchiveStatus, Retention};
+pub use sync::{SkippedSource, SyncOptions, SyncReport};

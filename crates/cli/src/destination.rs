@@ -15,6 +15,8 @@ use crate::input::{display_name, is_stdin};
 pub(crate) enum Destination {
     /// Not requested.
     Nowhere,
+    /// The session itself: recorded in its log.
+    Recorded(PathBuf),
     /// Standard output.
     Stdout,
     /// A file, written whole or not at all.
@@ -26,8 +28,8 @@ pub(crate) enum Destination {
 /// The policy for an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
-    /// It stays.
-    Kept,
+    /// It stays, unless this flag is passed.
+    Kept { unless: &'static str },
     /// It is replaced.
     Replaced,
 }
@@ -51,8 +53,10 @@ impl Destination {
         if found.as_ref().is_ok_and(|found| !found.is_file()) {
             return Ok(Self::Stream(out.to_path_buf()));
         }
-        if existing == Existing::Kept && fs::symlink_metadata(out).is_ok() {
-            return Err(exists_already(out));
+        if let Existing::Kept { unless } = existing
+            && fs::symlink_metadata(out).is_ok()
+        {
+            return Err(exists_already(out, unless));
         }
         let folder = out.parent().unwrap_or(Path::new(""));
         if !folder.as_os_str().is_empty() && !folder.is_dir() {
@@ -67,14 +71,16 @@ impl Destination {
         match self {
             Self::Nowhere => None,
             Self::Stdout => Some("-".to_string()),
-            Self::File { path, .. } | Self::Stream(path) => Some(path.display().to_string()),
+            Self::File { path, .. } | Self::Stream(path) | Self::Recorded(path) => {
+                Some(path.display().to_string())
+            }
         }
     }
 
     /// Writes the result.
     pub(crate) fn write(&self, text: &str) -> anyhow::Result<()> {
         match self {
-            Self::Nowhere => Ok(()),
+            Self::Nowhere | Self::Recorded(_) => Ok(()),
             Self::Stdout => Ok(io::stdout().lock().write_all(text.as_bytes())?),
             Self::Stream(path) => {
                 let failed = || format!("could not write {}", path.display());
@@ -84,18 +90,18 @@ impl Destination {
             Self::File { path, existing: Existing::Replaced } => {
                 Ok(write_private_atomically(path, text.as_bytes())?)
             }
-            Self::File { path, existing: Existing::Kept } => {
+            Self::File { path, existing: Existing::Kept { unless } } => {
                 match create_private_atomically(path, text.as_bytes())? {
                     Creation::Created => Ok(()),
-                    Creation::AlreadyThere => Err(exists_already(path)),
+                    Creation::AlreadyThere => Err(exists_already(path, unless)),
                 }
             }
         }
     }
 }
 
-fn exists_already(path: &Path) -> anyhow::Error {
-    let hint = "choose another file, or pass --force to replace this one";
+fn exists_already(path: &Path, unless: &str) -> anyhow::Error {
+    let hint = format!("choose another file, or pass {unless} to replace this one");
     hinted(anyhow!("{} already exists", path.display()), hint)
 }
 
@@ -161,7 +167,11 @@ mod tests {
     #[test]
     fn a_file_appears_whole_and_private() {
         let folder = Folder::new();
-        folder.plan("out", Existing::Kept).expect("planned").write("result").expect("written");
+        folder
+            .plan("out", Existing::Kept { unless: "--force" })
+            .expect("planned")
+            .write("result")
+            .expect("written");
         assert_eq!(fs::read_to_string(folder.path("out")).ok().as_deref(), Some("result"));
         assert_eq!(folder.names(), ["in", "out"]);
         #[cfg(unix)]
@@ -176,7 +186,7 @@ mod tests {
     fn a_file_that_exists_is_replaced_only_on_demand() {
         let folder = Folder::new();
         fs::write(folder.path("out"), "old").expect("written");
-        folder.check_refused("out", Existing::Kept, "already exists");
+        folder.check_refused("out", Existing::Kept { unless: "--force" }, "already exists");
         folder.plan("out", Existing::Replaced).expect("planned").write("new").expect("written");
         assert_eq!(fs::read_to_string(folder.path("out")).ok().as_deref(), Some("new"));
     }
@@ -199,7 +209,7 @@ mod tests {
     #[test]
     fn a_file_that_appears_meanwhile_is_kept() {
         let folder = Folder::new();
-        let planned = folder.plan("out", Existing::Kept).expect("planned");
+        let planned = folder.plan("out", Existing::Kept { unless: "--force" }).expect("planned");
         fs::write(folder.path("out"), "theirs").expect("written");
         planned.write("ours").expect_err("kept");
         assert_eq!(fs::read_to_string(folder.path("out")).ok().as_deref(), Some("theirs"));
@@ -226,7 +236,7 @@ mod tests {
         let folder = Folder::new();
         fs::create_dir(folder.path("sub")).expect("made");
         folder.check_refused("sub", Existing::Replaced, "is a folder");
-        folder.check_refused("missing/out", Existing::Kept, "no such folder:");
+        folder.check_refused("missing/out", Existing::Kept { unless: "--force" }, "no such folder:");
     }
 
     #[cfg(unix)]
@@ -240,7 +250,9 @@ mod tests {
 
     #[test]
     fn nothing_is_written_unasked() {
-        let plan = |out: Option<&str>| Destination::plan(out.map(Path::new), Path::new("in"), Existing::Kept);
+        let plan = |out: Option<&str>| {
+            Destination::plan(out.map(Path::new), Path::new("in"), Existing::Kept { unless: "--force" })
+        };
         assert_eq!(plan(None).ok(), Some(Destination::Nowhere));
         assert_eq!(plan(Some("-")).ok(), Some(Destination::Stdout));
     }

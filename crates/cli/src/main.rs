@@ -19,14 +19,14 @@ mod running;
 mod settings;
 mod trust;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use longhaul_app::clock::now;
 use longhaul_app::failure::hinted;
-use longhaul_app::project;
 use longhaul_app::settings::Settings;
 use longhaul_app::withheld::WithheldVariables;
+use longhaul_app::{found, project};
 use longhaul_workspace::check_threads;
 
 use crate::args::{Args, Command};
@@ -60,7 +60,7 @@ fn no_thread(error: std::io::Error) -> ExitCode {
 
 fn run() -> ExitCode {
     let mut args =
-        Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error, Color::of_arguments()));
+        Args::read().unwrap_or_else(|error| failure::exit_for_usage(&error, Color::of_arguments()));
     if let Some(error) = args.misplaced() {
         failure::exit_for_usage(&error, args.color);
     }
@@ -87,10 +87,19 @@ fn run() -> ExitCode {
         Command::Trust(command) => commands::trust::run(command, color),
         Command::Agents(command) => commands::agents::run(command, load_settings, color),
         Command::Policy(command) => commands::policy::run(command, load_settings, color),
-        Command::Recall(options) => commands::recall::run(options, &screen),
+        Command::Archive(command) => commands::archive::run(command, load_settings, &screen),
+        Command::Recall(options) => commands::recall::run(options, load_settings, &screen),
+        Command::Usage(options) => commands::usage::run(options, &screen),
+        Command::Mcp(args) => commands::mcp::run(args, load_settings, color),
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
+        Command::Install(options) => commands::install::run(options, color),
+        Command::Uninstall(options) => commands::install::run_uninstall(options, color),
+        Command::Guard(args) => commands::guard::run(args, &screen),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
-        Command::Completions { shell } => commands::completions::run(Args::command(), *shell),
+        Command::Completions { shell } => commands::completions::run(Args::definition(), *shell),
+        Command::Man(options) => commands::man::run(options, Args::definition()),
+        Command::Models(options) => commands::models::run(options, load_settings, color),
+        Command::Purge(options) => commands::purge::run(options, color),
     };
     ended(&done, color)
 }
@@ -125,8 +134,18 @@ fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
     ended.unwrap_or_else(|error| failure::report(&error, &Screen::of_stderr(color)))
 }
 
-/// Replaces the name of a session by its file.
+/// Replaces the name of a session by its file. `latest`, which is also meant where none is named, is the one of this folder
+/// that was used last, by whatever agent.
 fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
-    *file = project::session_file(file)?;
+    let is_unnamed = *file == Path::new(found::UNNAMED);
+    *file = if is_unnamed || *file == Path::new(project::LATEST) && file.symlink_metadata().is_err() {
+        let session = found::latest()?;
+        if is_unnamed {
+            eprintln!("note: {}", reports::found::chosen(&session, now()));
+        }
+        session.path
+    } else {
+        project::session_file(file)?
+    };
     Ok(())
 }

@@ -32,6 +32,7 @@ fn the_json_has_its_keys() {
             "added_tokens",
             "split_index",
             "coverage",
+            "summary",
             "rules",
             "requests",
             "ledger",
@@ -42,7 +43,8 @@ fn the_json_has_its_keys() {
             "report",
         ]
     );
-    assert_eq!(keys(&json["coverage"]), ["share", "kept", "of", "missing"]);
+    assert_eq!(keys(&json["coverage"]), ["share", "kept", "of", "kinds", "missing"]);
+    assert_eq!(keys(&json["coverage"]["kinds"][0]), ["kind", "kept", "of"]);
     assert_eq!(keys(&json["rules"][0]), ["id", "text", "messages", "retired_by"]);
     assert_eq!(keys(&json["requests"][0]), ["id", "text", "state", "messages", "evidence"]);
     assert_eq!(keys(&json["ledger"])[..5], ["files", "commands", "tests", "errors", "jobs"]);
@@ -63,8 +65,9 @@ fn a_session_too_long_for_its_window_becomes_smaller() {
     check_has(&contents[0]["parts"][0]["text"].to_string(), &["state_snapshot"]);
     let split = json["split_index"].as_u64().expect("a number");
     assert!(split > 0 && split < 120, "{split}");
-    let share = json["coverage"]["share"].as_f64().expect("a number");
-    assert!(share > 0.0 && share <= 1.0, "{share}");
+    let (kept, of) = (tokens(&json["coverage"], "kept"), tokens(&json["coverage"], "of"));
+    assert!(kept > 0 && kept <= of, "{kept} of {of}");
+    assert!(json["coverage"]["share"].is_null() && json["summary"].is_null());
 }
 
 #[test]
@@ -145,7 +148,8 @@ fn what_cannot_fit_is_refused_with_the_reason() {
 fn the_result_is_a_session_without_faults() {
     let sandbox = sandbox();
     for (input, window) in [("long.json", "20k"), ("in.jsonl", "6k")] {
-        let told = sandbox.done(&["compress", input, "--window", window, "--force", "-o", "out"]);
+        let told =
+            sandbox.done(&["compress", input, "--window", window, "--force", "-o", "out", "--overwrite"]);
         check_has(
             &told,
             &[
@@ -178,7 +182,7 @@ fn without_out_and_in_a_dry_run_nothing_is_written() {
         &["Nothing written; pass -o OUT"],
     );
     let plan = sandbox.done(&["compress", "long.json", "--window", "20k", "--dry-run", "-o", "out.json"]);
-    check_has(&plan, &["Would compact:", "by weight"]);
+    check_has(&plan, &["Would compact:", "names that you or the model used"]);
     assert!(!plan.contains("Compacted"), "{plan}");
     check_has(&plan, &["Plan", "keep messages from", "snapshot of at most", "Dry run: nothing written"]);
     let json =
@@ -211,10 +215,37 @@ fn the_input_is_never_overwritten() {
         sandbox.check_refused(&arguments, 1, &["never overwritten", "hint: "]);
     }
     assert_eq!(sandbox.read("long.json"), input);
-    // Another file is.
+    // Another file is, if that is asked for.
     let sandbox = sandbox.with("old.json", "old");
-    sandbox.done(&["compress", "long.json", "--window", "20k", "-o", "old.json"]);
+    let arguments = ["compress", "long.json", "--window", "20k", "-o", "old.json"];
+    sandbox.check_refused(&arguments, 1, &["old.json already exists", "hint: ", "--overwrite"]);
+    assert_eq!(sandbox.read("old.json"), "old");
+    sandbox.done(&[&arguments[..], &["--overwrite"]].concat());
     check_has(&sandbox.read("old.json"), &["state_snapshot"]);
+}
+
+#[test]
+fn a_session_of_our_own_is_compacted_in_place_and_back() {
+    let sandbox = sandbox();
+    sandbox.check_refused(
+        &["compress", "in.jsonl", "--in-place"],
+        1,
+        &["is no session of Longhaul's", "claude --resume OUT.jsonl"],
+    );
+    let input = sandbox.read("in.jsonl");
+    sandbox.done(&["sessions", "import", "in.jsonl"]);
+    let before = sandbox.json(&["inspect", "latest", "--json"]);
+    let json = sandbox.json(&["compress", "latest", "--in-place", "--force", "--json"]);
+    assert_eq!(json["status"], "compressed", "{}", json["reason"]);
+    assert_eq!(tokens(&json, "before_tokens").abs_diff(tokens(&before["tokens"], "total")) / 100, 0);
+    let after = sandbox.json(&["inspect", "latest", "--json"]);
+    assert_eq!(after["compactions"], 1);
+    // One yardstick, also where nothing was counted since.
+    assert_eq!(tokens(&json, "after_tokens").abs_diff(tokens(&after["tokens"], "total")) / 100, 0);
+    sandbox.done(&["sessions", "undo", "latest"]);
+    let undone = sandbox.json(&["inspect", "latest", "--json"]);
+    assert_eq!(undone["messages"], before["messages"]);
+    assert_eq!(sandbox.read("in.jsonl"), input);
 }
 
 #[test]
@@ -314,7 +345,7 @@ fn wrong_usage_is_refused() {
     sandbox.check_refused(
         &["compress", "long.json", "--summariser", "model"],
         1,
-        &["no API key for gemini", "hint: "],
+        &["no model is set", "hint: "],
     );
     sandbox.check_refused(&["compress", "nowhere"], 1, &["no file or session named nowhere"]);
 }
@@ -398,7 +429,7 @@ fn real_sessions_become_smaller_and_stay_sound() {
     let sandbox = sandbox();
     for file in longhaul_testkit::files_below(&corpus.join("sessions/original")) {
         let file = file.to_str().expect("a plain name");
-        let output = sandbox.run(&["compress", file, "--window", "8k", "--json", "-o", "out"]);
+        let output = sandbox.run(&["compress", file, "--window", "8k", "--json", "-o", "out", "--overwrite"]);
         let json: Value = serde_json::from_str(&text(&output.stdout))
             .unwrap_or_else(|error| panic!("{file}: {error}: {}: {}", output.status, text(&output.stderr)));
         let status = json["status"].as_str().expect("a word");

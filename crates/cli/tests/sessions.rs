@@ -135,6 +135,18 @@ fn a_repair_can_change_the_format() {
 }
 
 #[test]
+fn a_session_is_imported_once_unless_asked_again() {
+    let sandbox = Sandbox::new();
+    let import = |arguments: &[&str]| sandbox.run(&[&["sessions", "import", "in.jsonl"], arguments].concat());
+    assert!(import(&[]).status.success());
+    let again = import(&[]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stderr).contains("has it already") && text(&again.stderr).contains("--again"));
+    assert!(import(&["--again"]).status.success());
+    assert_eq!(sandbox.json(&["sessions", "--json"])["sessions"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
 fn the_repairs_can_be_read_by_machines() {
     let sandbox = Sandbox::new();
     let report = sandbox.json(&["sessions", "repair", "in.jsonl", "--json"]);

@@ -1,34 +1,27 @@
 //! Adopts a model's summary and the state of the host into a snapshot, beside what is known for certain.
 //!
-//! A model's summary is prose of unknown worth. Its lines are kept within a share of the budget, the heaviest first, and get
-//! the mark of the message that shares their anchors; what no message shares is told to be without a source. A rule that
-//! the user did not say and a task that they did not give are marked as *found*, a goal that they did not set is dropped. Rules, the user's words, requests and the record of work are written as always, and
-//! what room is left goes to lines that hold what the summary misses.
+//! A model's summary is prose of an untrusted writer. Its lines are kept within a share of the budget, the heaviest first, and
+//! get the mark of the message that says the same; a line that no message supports is reported. A goal that no message of the
+//! user's supports is dropped, a rule that they did not say and a task that they did not give are marked as *found*. What is
+//! certain and missing is added: rules, requests, the record of work, and values that were seen once. Nothing is quoted to
+//! fill the room that is left.
 
 mod sources;
 
-use longhaul_conversation::{Message, MessageId, Ordinal, Origin, Part, Role, TokenCount};
+use longhaul_conversation::{
+    Estimate, Estimator, Message, MessageId, Ordinal, Origin, Part, Role, TokenCount,
+};
 use longhaul_extract::measure_coverage;
-use longhaul_snapshot::{Entry, FOUND, Section, Snapshot, without_state};
-use longhaul_text::split_units;
+use longhaul_snapshot::{DONE, Entry, FOUND, Section, Snapshot, without_state};
+use longhaul_text::{Subject, is_wide, split_units};
 use serde::Serialize;
 
 use self::sources::Sources;
 use crate::analysis::Analysis;
-use crate::compose::{ComposeOptions, Composed, compose, compose_standing};
+use crate::compose::{ComposeOptions, Composed, Repairing, compose, compose_beside};
 use crate::last_resort::minimal_snapshot_before;
 use crate::plan::Compaction;
 use crate::required::{keep_rules, rules_size};
-
-/// Completion of a snapshot with lines that hold what a summary misses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Repairing {
-    /// It is, as far as the budget goes.
-    #[default]
-    Missing,
-    /// It stays as it is.
-    Nothing,
-}
 
 /// Account of the lines of a model's summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -40,9 +33,15 @@ pub struct SummaryNotes {
     /// Sentences of the user's that the model took for rules.
     pub quoted: Vec<Quote>,
     /// Rules that the model found and the user did not say in these words.
-    pub found: Vec<String>,
-    /// Lines that no message is known to have said.
-    pub unsourced: Vec<String>,
+    pub rules_found: Vec<String>,
+    /// Open tasks that the user did not give.
+    pub tasks_found: Vec<String>,
+    /// Goals that no message of the user's supports, which were dropped.
+    pub goals_dropped: Vec<String>,
+    /// Lines that no message supports.
+    pub unsupported: Vec<String>,
+    /// True if enough of it is about this conversation to stand for it.
+    pub has_substance: bool,
 }
 
 /// A sentence that the user said.
@@ -67,7 +66,7 @@ impl Compaction {
 /// Writes the snapshot of a compaction without a model.
 pub(crate) fn write_offline(analysis: &Analysis<'_>, compaction: &Compaction) -> Composed {
     let writer = SnapshotWriter::new(analysis, compaction);
-    writer.write(&writer.host_lines(), Repairing::Missing)
+    writer.write(&writer.host_lines(), Author::Longhaul)
 }
 
 /// Writes the snapshot of a compaction from a model's summary. One of which nothing can be kept leaves no line in the
@@ -83,7 +82,16 @@ pub(crate) fn adopt_summary(
     let lines = writer.choose(summary, compaction.asked_of_model(), &mut notes);
     let mut own = writer.host_lines();
     lines.into_iter().for_each(|line| own.push(line.section, Entry::new(line.mark, &line.lines)));
-    (writer.write(&own, repairing), notes)
+    (writer.write(&own, Author::Model(repairing)), notes)
+}
+
+/// Author of a snapshot's prose.
+#[derive(Clone, Copy)]
+enum Author {
+    /// Statements and names are chosen from the conversation.
+    Longhaul,
+    /// A model; only what is certain stands beside its lines.
+    Model(Repairing),
 }
 
 /// Everything a snapshot is written from.
@@ -117,13 +125,13 @@ impl<'a> SnapshotWriter<'a> {
     }
 
     /// Writes the snapshot with `own` in it.
-    fn write(&self, own: &Snapshot, repairing: Repairing) -> Composed {
+    fn write(&self, own: &Snapshot, author: Author) -> Composed {
         let (tracker, options) = (self.analysis.tracker(), self.analysis.options());
         let tail_from = self.compaction.tail_from;
         let rules_exceed_budget =
             rules_size(tracker, &self.tail, &options.estimator) > options.budget.snapshot;
         if tail_from > self.analysis.environment.len {
-            let composed = self.compose_around(own, repairing);
+            let composed = self.compose_around(own, author);
             let snapshot = keep_rules(composed.snapshot, tracker, &self.tail);
             if self.analysis.total(tail_from, &self.tail, &snapshot) <= options.budget.window {
                 return Composed { snapshot, rules_exceed_budget, ..composed };
@@ -135,7 +143,7 @@ impl<'a> SnapshotWriter<'a> {
     }
 
     /// Composes what stands beside `own`, which counts as known already, and puts both together.
-    fn compose_around(&self, own: &Snapshot, repairing: Repairing) -> Composed {
+    fn compose_around(&self, own: &Snapshot, author: Author) -> Composed {
         let (tracker, options) = (self.analysis.tracker(), self.analysis.options());
         let composed_beside = |budget: TokenCount, tail: &[Message]| {
             let options = ComposeOptions {
@@ -145,9 +153,11 @@ impl<'a> SnapshotWriter<'a> {
                 focus: options.focus.as_deref(),
                 estimator: options.estimator,
             };
-            match repairing {
-                Repairing::Missing => compose(tracker, &options),
-                Repairing::Nothing => compose_standing(tracker, &options),
+            match author {
+                Author::Longhaul => compose(tracker, &options),
+                Author::Model(repairing) => {
+                    compose_beside(tracker, &options, self.compaction.snapshot_budget, repairing)
+                }
             }
         };
         if own.is_empty() {
@@ -159,7 +169,7 @@ impl<'a> SnapshotWriter<'a> {
         let mut known = self.tail.clone();
         known.push(Message::new(MessageId::made_up("summary"), Role::User, vec![said]));
         let beside = composed_beside(budget, &known);
-        let snapshot = merge(&beside.snapshot, own);
+        let snapshot = merge(&beside.snapshot, own, self.before);
         let coverage = measure_coverage(&tracker.pool, &snapshot.render(), &self.tail, self.before);
         Composed { snapshot, coverage, ..beside }
     }
@@ -167,7 +177,8 @@ impl<'a> SnapshotWriter<'a> {
     /// The lines of a summary that fit in `room`, the heaviest first chosen, in their order.
     fn choose(&self, summary: &Snapshot, room: TokenCount, notes: &mut SummaryNotes) -> Vec<Line> {
         let (tracker, options) = (self.analysis.tracker(), self.analysis.options());
-        let sources = Sources::new(tracker, self.before);
+        let messages = &self.analysis.messages()[..self.compaction.tail_from];
+        let sources = Sources::new(tracker, messages, &self.analysis.ordinals, self.before);
         let room = room.0 as f64;
         let cost = |line: &Line| {
             let texts = line.lines.iter().map(|text| options.estimator.text(text).as_f64() + 0.25);
@@ -203,61 +214,150 @@ impl<'a> SnapshotWriter<'a> {
         lines.retain(|_| kept.next().is_some_and(|kept| kept));
         notes.kept = lines.len();
         notes.cut = all - lines.len();
-        lines.into_iter().filter_map(|line| self.attribute(line, &sources, notes)).collect()
+        let mut substance = Substance::of(messages, &options.estimator);
+        let lines = lines.into_iter().filter_map(|line| {
+            let words = line.lines.join(" ");
+            let attributed = self.attribute(line, &sources, notes);
+            if attributed.is_supported {
+                substance.add(&words);
+            }
+            attributed.line
+        });
+        let lines = lines.collect();
+        notes.has_substance = substance.is_enough();
+        lines
     }
 
     /// Gives a line its mark, and what a model says of the user its place: a goal that the user did not set is dropped, a task
     /// that they did not give is told as found.
-    fn attribute(&self, mut line: Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Option<Line> {
-        if line.section == Section::ActiveConstraints {
-            return self.attribute_rule(&line, sources, notes);
+    fn attribute(&self, line: Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Attributed {
+        match line.section {
+            Section::ActiveConstraints => self.attribute_rule(&line, sources, notes),
+            Section::OverallGoal => attribute_goal(&line, sources, notes),
+            Section::TaskState => attribute_task(line, sources, notes),
+            _ => attribute_fact(line, sources, notes),
         }
-        if matches!(line.section, Section::OverallGoal | Section::TaskState) {
-            let text = line.lines.join(" ");
-            let text = without_bullet(&text);
-            if !sources.is_asked_for(without_state(text)) {
-                if line.section == Section::OverallGoal {
-                    notes.unsourced.push(text.to_string());
-                    return None;
-                }
-                line =
-                    Line { section: Section::RecentActions, lines: vec![format!("{FOUND}{text}")], ..line };
-            }
-        }
-        let mark = sources.mark(line.mark, &line.lines);
-        if mark.is_none() {
-            notes.unsourced.extend(line.lines.first().cloned());
-        }
-        Some(Line { mark, ..line })
     }
 
-    fn attribute_rule(&self, line: &Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Option<Line> {
+    fn attribute_rule(&self, line: &Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Attributed {
         let text = line.lines.join(" ");
         let rule = without_bullet(&text);
         // What the tracker knows as a rule, or already counts among the user's words, is written from there.
         if self.analysis.tracker().rules().active().any(|known| sources::says(rule, &known.text)) {
-            return None;
+            return Attributed::told_elsewhere();
         }
         if let Some(quote) = sources.quote(rule) {
             let is_retired =
                 self.analysis.tracker().rules().retired().any(|rule| sources::says(&quote.text, &rule.text));
             if is_retired || notes.quoted.contains(&quote) {
-                return None;
+                return Attributed::told_elsewhere();
             }
             notes.quoted.push(quote.clone());
             let mut rules = self.analysis.tracker().rules().active();
             if rules.any(|rule| sources::says(&rule.text, &quote.text)) {
-                return None;
+                return Attributed::told_elsewhere();
             }
-            return Some(Line { mark: Some(quote.message), lines: vec![quote.text], ..line.clone() });
+            let line = Line { mark: Some(quote.message), lines: vec![quote.text], ..line.clone() };
+            return Attributed { line: Some(line), is_supported: true };
         }
         let rule = rule.trim_start_matches(FOUND.trim_end()).trim_start();
-        if rule.is_empty() || notes.found.iter().any(|known| known == rule) {
-            return None;
+        if rule.is_empty() || notes.rules_found.iter().any(|known| known == rule) {
+            return Attributed { line: None, is_supported: false };
         }
-        notes.found.push(rule.to_string());
+        notes.rules_found.push(rule.to_string());
         let mark = sources.mark(line.mark, &line.lines);
-        Some(Line { mark, lines: vec![format!("{FOUND}{rule}")], ..line.clone() })
+        let line = Line { lines: vec![format!("{FOUND}{rule}")], mark, ..line.clone() };
+        Attributed { line: Some(line), is_supported: mark.is_some() }
+    }
+}
+
+/// A line with the place it gets.
+struct Attributed {
+    /// None if it is told elsewhere or nowhere.
+    line: Option<Line>,
+    /// True if a message supports it.
+    is_supported: bool,
+}
+
+impl Attributed {
+    fn told_elsewhere() -> Self {
+        Self { line: None, is_supported: true }
+    }
+}
+
+/// Keeps the sentences of a goal that the user's messages support; the others are dropped, so that ours stand.
+fn attribute_goal(line: &Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Attributed {
+    let text = line.lines.join(" ");
+    let mut mark = None;
+    let mut kept: Vec<String> = Vec::new();
+    for unit in split_units(without_bullet(&text)) {
+        match sources.asked_in(unit.text) {
+            Some(at) => {
+                mark = mark.or(Some(at));
+                kept.push(unit.text.to_string());
+            }
+            None => notes.goals_dropped.push(unit.text.to_string()),
+        }
+    }
+    let is_supported = !kept.is_empty();
+    let line = is_supported.then(|| Line { mark, lines: vec![kept.join(" ")], ..line.clone() });
+    Attributed { line, is_supported }
+}
+
+/// Keeps a task that the user gave. Any other is told as what was done, or as found.
+fn attribute_task(line: Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Attributed {
+    let text = line.lines.join(" ");
+    let text = without_bullet(&text);
+    let task = without_state(text);
+    if let Some(at) = sources.asked_in(task) {
+        let mark = sources.mark(line.mark, &line.lines).or(Some(at));
+        return Attributed { line: Some(Line { mark, ..line }), is_supported: true };
+    }
+    let section = Section::RecentActions;
+    if text.starts_with(DONE) {
+        let line = Line { section, lines: vec![format!("Done: {task}")], ..line };
+        return attribute_fact(line, sources, notes);
+    }
+    notes.tasks_found.push(text.to_string());
+    let mark = sources.mark(line.mark, &line.lines);
+    let line = Line { section, mark, lines: vec![format!("{FOUND}{text}")], ..line };
+    Attributed { line: Some(line), is_supported: mark.is_some() }
+}
+
+fn attribute_fact(line: Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Attributed {
+    let mark = sources.mark(line.mark, &line.lines);
+    if mark.is_none() {
+        notes.unsupported.extend(line.lines.first().cloned());
+    }
+    Attributed { line: Some(Line { mark, ..line }), is_supported: mark.is_some() }
+}
+
+/// Measures how much of a summary is about the conversation.
+struct Substance {
+    words: usize,
+    least: usize,
+}
+
+/// A conversation of this size is not told in fewer words than these, whatever it was about.
+const LARGE: TokenCount = TokenCount(2_000);
+const LEAST_WORDS: usize = 10;
+
+impl Substance {
+    fn of(messages: &[Message], estimator: &Estimator) -> Self {
+        let size: Estimate = messages.iter().map(|message| estimator.message(message)).sum();
+        Self { words: 0, least: if size.tokens() < LARGE { 1 } else { LEAST_WORDS } }
+    }
+
+    fn add(&mut self, text: &str) {
+        // Chinese and Japanese are written without spaces: two characters make about one word.
+        let wide = text.chars().filter(|c| is_wide(*c)).count();
+        let words = text.split(|c: char| c.is_whitespace() || is_wide(c));
+        let words = words.filter(|word| word.contains(char::is_alphanumeric));
+        self.words += words.count() + wide.div_ceil(2);
+    }
+
+    fn is_enough(&self) -> bool {
+        self.words >= self.least
     }
 }
 
@@ -306,6 +406,36 @@ fn read_lines(summary: &Snapshot) -> Vec<Line> {
     lines
 }
 
+/// The tasks of a model's and our own, each told once. Where a model calls done what is open, it is open: we know what
+/// happened since.
+fn merge_tasks(own: &[Entry], entries: &[Entry]) -> (Vec<Entry>, Vec<Entry>) {
+    let tasks = |entries: &[Entry]| entries.iter().cloned().map(Task::of).collect::<Vec<_>>();
+    let (mut own, mut entries) = (tasks(own), tasks(entries));
+    let is_open_in = |entries: &[Task], task: &Task| {
+        entries.iter().any(|ours| !ours.is_done && ours.subject.stands_in(&task.subject))
+    };
+    own.retain(|task| !task.is_done || !is_open_in(&entries, task));
+    entries.retain(|ours| !own.iter().any(|task| ours.subject.stands_in(&task.subject)));
+    let plain = |tasks: Vec<Task>| tasks.into_iter().map(|task| task.entry).collect();
+    (plain(own), plain(entries))
+}
+
+/// A line of the task state and what it is about.
+struct Task {
+    subject: Subject,
+    is_done: bool,
+    entry: Entry,
+}
+
+impl Task {
+    fn of(entry: Entry) -> Self {
+        let lines: Vec<&str> = entry.lines().iter().map(|line| without_bullet(line)).collect();
+        let text: Vec<&str> = lines.iter().map(|line| without_state(line)).collect();
+        let is_done = lines.first().is_some_and(|line| line.starts_with(DONE));
+        Self { subject: Subject::of(&text.join(" ")), is_done, entry }
+    }
+}
+
 fn without_bullet(text: &str) -> &str {
     let text = text.trim();
     let number = text.trim_start_matches(|character: char| character.is_ascii_digit());
@@ -314,15 +444,24 @@ fn without_bullet(text: &str) -> &str {
     text.trim_start_matches(['-', '*', '+', '•']).trim()
 }
 
-/// Puts two snapshots together. The goal is said once; the record of work stands before what else is said about files, and
-/// the user's rules before those that a model found.
-fn merge(beside: &Snapshot, own: &Snapshot) -> Snapshot {
+/// Puts two snapshots together. A goal is said once, and so is a task; the record of work stands before what else is said
+/// about files, and the user's rules before those that a model found. What the user wants since `before`, no summary of what
+/// stands before it can say.
+fn merge(beside: &Snapshot, own: &Snapshot, before: Ordinal) -> Snapshot {
     let mut merged = Snapshot::new(beside.through());
     for section in Section::ALL {
         let own = own.entries(section);
         let entries = beside.entries(section);
         let (before, behind) = match section {
-            Section::OverallGoal if !own.is_empty() => Default::default(),
+            Section::OverallGoal if !own.is_empty() => {
+                let is_new = |entry: &&Entry| entry.marks().iter().any(|mark| *mark >= before);
+                (Vec::new(), entries.iter().filter(is_new).cloned().collect())
+            }
+            Section::TaskState if !own.is_empty() => {
+                let (own, entries) = merge_tasks(own, entries);
+                own.into_iter().chain(entries).for_each(|entry| merged.push(section, entry));
+                continue;
+            }
             Section::ActiveConstraints | Section::ArtifactTrail | Section::FileSystemState => {
                 (entries.to_vec(), Vec::new())
             }

@@ -84,10 +84,11 @@ fn apply_compaction(
     let mut attempt = Attempt::new(input, plan.clone(), Some(written));
     attempt.after = feedback.counted.unwrap_or(attempt.after);
     if is_by_model && attempt.after > plan.before {
-        return refused(DraftRefusal::Inflated);
+        return refused(DraftRefusal::Inflated { before: plan.before, after: attempt.after });
     }
     let mut is_vain = false;
-    let outcome = settle(analysis, attempt, &feedback.unsaved, &mut is_vain);
+    let mut outcome = settle(analysis, attempt, &feedback.unsaved, &mut is_vain);
+    outcome.report.is_vain = is_vain;
     Outcome { draft: Some(figures), is_vain, ..outcome }
 }
 
@@ -188,12 +189,12 @@ fn describe(analysis: &Analysis<'_>, attempt: &Attempt) -> String {
 
 fn figures(input: &Input<'_>, written: &Written) -> DraftFigures {
     let Written { composed, notes } = written;
-    let (unsourced, cut) =
-        notes.as_ref().map_or((0, 0), |notes: &SummaryNotes| (notes.unsourced.len(), notes.cut));
+    let (unsupported, cut) =
+        notes.as_ref().map_or((0, 0), |notes: &SummaryNotes| (notes.unsupported.len(), notes.cut));
     DraftFigures {
         tokens: composed.snapshot.estimate(&input.options.estimator).tokens(),
-        coverage: composed.coverage.share,
-        unsourced,
+        names: composed.coverage.names,
+        unsupported,
         cut,
     }
 }

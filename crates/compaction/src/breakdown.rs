@@ -1,5 +1,6 @@
 //! Breakdown of a conversation's tokens, as a value that every front end shows alike.
 
+use crate::CountedSize;
 use longhaul_conversation::{MessageId, Ordinal, PairingFault, Role, Timestamp, TokenCount};
 
 /// Breakdown of a conversation's tokens.
@@ -7,6 +8,8 @@ use longhaul_conversation::{MessageId, Ordinal, PairingFault, Role, Timestamp, T
 pub struct Breakdown {
     /// All tokens, system instruction and tools included.
     pub total: TokenCount,
+    /// What the provider counted, if that is what the figures follow; otherwise they are estimates.
+    pub counted: Option<CountedSize>,
     /// Tokens by kind, in the order of [`Kind::ALL`]; kinds without any are left out.
     pub kinds: Vec<KindTokens>,
     /// Tokens by tool, heaviest first.
@@ -34,6 +37,8 @@ pub struct Breakdown {
 /// The kind of content that a token is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
+    /// What the provider counted and the record does not hold.
+    Unrecorded,
     /// The system instruction and the declared tools.
     System,
     /// Text that people typed.
@@ -129,9 +134,37 @@ pub struct MessageTokens {
     pub tokens: TokenCount,
 }
 
+impl Breakdown {
+    /// The same figures so many times as large.
+    pub(crate) fn scaled(mut self, scale: f64) -> Self {
+        let grow = |tokens: &mut TokenCount| tokens.0 = (tokens.0 as f64 * scale).round() as u64;
+        grow(&mut self.total);
+        grow(&mut self.dropped);
+        self.growth.iter_mut().for_each(grow);
+        self.kinds.iter_mut().for_each(|kind| grow(&mut kind.tokens));
+        self.tools.iter_mut().flat_map(|tool| [&mut tool.arguments, &mut tool.output]).for_each(grow);
+        self.files.iter_mut().for_each(|file| grow(&mut file.tokens));
+        self.turns.iter_mut().for_each(|turn| grow(&mut turn.tokens));
+        self.heaviest.iter_mut().for_each(|message| grow(&mut message.tokens));
+        self
+    }
+
+    /// The figures with what the provider counted beside them. They have its scale already.
+    pub(crate) fn following(mut self, counted: CountedSize) -> Self {
+        if counted.unrecorded > TokenCount::ZERO {
+            self.kinds.insert(0, KindTokens { kind: Kind::Unrecorded, tokens: counted.unrecorded });
+        }
+        // What stands beside the messages was there from the beginning.
+        let beside = counted.total - self.growth.last().copied().unwrap_or_default();
+        self.growth.iter_mut().filter(|size| **size > TokenCount::ZERO).for_each(|size| *size += beside);
+        Self { total: counted.total, counted: Some(counted), ..self }
+    }
+}
+
 impl Kind {
     /// Every kind, in the order they are shown.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
+        Self::Unrecorded,
         Self::System,
         Self::User,
         Self::ModelText,
@@ -148,6 +181,7 @@ impl Kind {
     /// A stable word for machines.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unrecorded => "unrecorded",
             Self::System => "system",
             Self::User => "user",
             Self::ModelText => "model_text",
@@ -165,6 +199,7 @@ impl Kind {
     /// The name people read.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Unrecorded => "not in the file",
             Self::System => "system",
             Self::User => "user",
             Self::ModelText => "model text",

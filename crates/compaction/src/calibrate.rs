@@ -95,11 +95,7 @@ impl Calibration {
         if !self.knows(model) {
             return Estimator::default();
         }
-        let multiplier = self.multiplier(model);
-        let Weights { chars_per_token, non_ascii } = BASE_WEIGHTS;
-        let weights =
-            Weights { chars_per_token: chars_per_token / multiplier, non_ascii: non_ascii * multiplier };
-        Estimator { weights, ..Estimator::default() }
+        Estimator { weights: BASE_WEIGHTS, ..Estimator::default() }.scaled(self.multiplier(model))
     }
 
     /// An uncorrected estimate, as this model would count it.

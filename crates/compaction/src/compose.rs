@@ -7,7 +7,7 @@ use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
 use longhaul_directives::UserRule;
 use longhaul_extract::{
     Candidate, Choice, Coverage, FileCard, LEAST_SPARE_WORTH, LEAST_WORTH, ListRoom, Source, USUAL_BUDGET,
-    choose_lines, choose_names, measure_coverage,
+    choose_lines, choose_names, measure_coverage, once_seen_values,
 };
 use longhaul_ledger::LedgerSection;
 use longhaul_snapshot::{
@@ -43,14 +43,11 @@ pub struct Composed {
     pub rules_exceed_budget: bool,
 }
 
-/// The user's words take at most this share.
-const WORDS_SHARE: f64 = 0.25;
 /// A sentence of the goal, or an open request, takes at most this share of what is left.
 const GOAL_SHARE: f64 = 0.4;
-/// What is done and planned takes at most this share, along with what is open.
-const ASKS_SHARE: f64 = 0.07;
-/// The record of work takes at most this share.
-const LEDGER_SHARE: f64 = 0.2;
+/// A snapshot beside a model's summary is divided as if it had at most so many tokens: what is certain is told, but a short
+/// summary is not drawn out with it.
+const MOST_BESIDE: f64 = 4_000.0;
 /// Worth that an anchor in the record of work still has elsewhere: there it stands without its words around it.
 const LEDGER_COVERS: f32 = 0.5;
 
@@ -78,30 +75,69 @@ const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::FileSystemS
 
 /// Writes the snapshot of everything before `options.before`.
 pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
-    let words_room = options.budget.0 as f64 * WORDS_SHARE;
-    let mut draft = Draft::standing(tracker, options, ReadFiles::OnCards, words_room);
+    let shares = Shares { basis: options.budget.0 as f64, ..Shares::ALONE };
+    let mut draft = Draft::standing(tracker, options, shares);
     // Where there is little else to tell, the user's words need not be shortened.
     if draft.shortens_words() {
         let spare = draft.extract(SpareRoom::Kept);
-        let more = if spare > options.budget.0 as f64 * MUCH_SPARE { spare * WORDS_OF_SPARE } else { 0.0 };
-        draft = Draft::standing(tracker, options, ReadFiles::OnCards, words_room + more);
+        let share = spare / shares.basis.max(1.0);
+        let more = if share > MUCH_SPARE { share * WORDS_OF_SPARE } else { 0.0 };
+        draft = Draft::standing(tracker, options, Shares { words: shares.words + more, ..shares });
     }
     draft.extract(SpareRoom::Listed);
     draft.finish()
 }
 
-/// As [`compose`], but without lines chosen for what they cover.
-pub(crate) fn compose_standing(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
-    Draft::standing(tracker, options, ReadFiles::Listed, options.budget.0 as f64 * WORDS_SHARE).finish()
+/// Writes what is certain and stands beside a model's summary: rules, requests, some of the user's words and the record of
+/// work, in a snapshot of at most `whole` tokens; nothing is quoted to fill it. What the summary says counts as known if it
+/// is part of the tail in `options`.
+pub(crate) fn compose_beside(
+    tracker: &Tracker,
+    options: &ComposeOptions<'_>,
+    whole: TokenCount,
+    repairing: Repairing,
+) -> Composed {
+    let shares = Shares { basis: (whole.0 as f64).min(MOST_BESIDE), ..Shares::BESIDE };
+    let mut draft = Draft::standing(tracker, options, shares);
+    if repairing == Repairing::Missing {
+        draft.values();
+    }
+    draft.finish()
 }
 
-/// The place of files that were only read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ReadFiles {
-    /// The record of work lists them.
-    Listed,
-    /// File cards tell of them.
-    OnCards,
+/// Completion of a model's summary with values that it misses. Rules, requests and the record of work are written as always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Repairing {
+    /// Values that were seen once and cannot be found again are added.
+    #[default]
+    Missing,
+    /// It stays as it is.
+    Nothing,
+}
+
+/// Shares of a snapshot, of `basis` tokens.
+#[derive(Clone, Copy)]
+struct Shares {
+    basis: f64,
+    /// The user's words.
+    words: f64,
+    /// What is done and planned, along with what is open.
+    requests: f64,
+    /// Open requests but the newest.
+    open: f64,
+    /// The record of work.
+    ledger: f64,
+    /// Values that were seen once.
+    values: f64,
+}
+
+impl Shares {
+    /// Of a snapshot without a model.
+    const ALONE: Self =
+        Self { basis: 0.0, words: 0.25, requests: 0.07, open: f64::INFINITY, ledger: 0.2, values: 0.0 };
+    /// Beside a model's summary.
+    const BESIDE: Self =
+        Self { basis: 0.0, words: 0.05, requests: 0.02, open: 0.08, ledger: 0.07, values: 0.03 };
 }
 
 /// The use of room that neither statements nor cards take.
@@ -116,6 +152,7 @@ enum SpareRoom {
 struct Draft<'a> {
     tracker: &'a Tracker,
     options: &'a ComposeOptions<'a>,
+    shares: Shares,
     /// Entries by section; a snapshot is made of them at the end.
     entries: Vec<(Section, Ordinal, Vec<String>)>,
     /// Tokens that are left.
@@ -126,21 +163,16 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// The content of every snapshot: rules, requests, the user's words and the record of work.
-    fn standing(
-        tracker: &'a Tracker,
-        options: &'a ComposeOptions<'a>,
-        read: ReadFiles,
-        words_room: f64,
-    ) -> Self {
-        let mut draft = Self::new(tracker, options);
+    fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>, shares: Shares) -> Self {
+        let mut draft = Self::new(tracker, options, shares);
         draft.rules();
         draft.requests();
-        draft.words(words_room);
-        draft.ledger(read);
+        draft.words();
+        draft.ledger();
         draft
     }
 
-    fn new(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
+    fn new(tracker: &'a Tracker, options: &'a ComposeOptions<'a>, shares: Shares) -> Self {
         let empty = Snapshot::new(Some(Ordinal(options.before.0.saturating_sub(1)))).render();
         let sections: usize = Section::ALL.into_iter().map(tags_len).sum();
         let frame = options.estimator.text(&empty).as_f64() + sections as f64 / 4.0;
@@ -150,7 +182,7 @@ impl<'a> Draft<'a> {
                 tracker.pool.known_anchors(text, &mut |number| covered[number as usize] = 1.0);
             });
         }
-        Self { tracker, options, entries: Vec::new(), left: options.budget.0 as f64 - frame, covered }
+        Self { tracker, options, shares, entries: Vec::new(), left: options.budget.0 as f64 - frame, covered }
     }
 
     fn cost(&self, lines: &[String]) -> f64 {
@@ -182,8 +214,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn words(&mut self, room: f64) {
-        let room = room.min(self.left);
+    fn words(&mut self) {
+        let room = self.room(self.shares.words);
         let room = TokenCount(room.max(0.0) as u64);
         let own = self.entries.iter().filter(|(section, ..)| USERS_OWN.contains(section));
         let told: Vec<String> =
@@ -204,7 +236,9 @@ impl<'a> Draft<'a> {
     }
 
     fn requests(&mut self) {
-        let mut room = (self.options.budget.0 as f64 * ASKS_SHARE).min(self.left);
+        let mut room = self.room(self.shares.requests);
+        let mut open_room = self.room(self.shares.open);
+        let mut is_newest = true;
         let requests = &self.tracker.requests;
         for (at, text) in goal_lines(requests) {
             // A goal is never cut; one that does not fit stands in the user's words.
@@ -217,10 +251,16 @@ impl<'a> Draft<'a> {
             plan.iter().any(|line| line.text.split_once("] ").is_some_and(|(_, step)| step == text))
         };
         for line in task_lines(requests, self.options.before, is_step) {
-            let mut most = if line.is_open { self.left * GOAL_SHARE } else { room };
+            let mut most = match line.is_open {
+                // The request in work is told whatever else is.
+                true if std::mem::take(&mut is_newest) => self.left * GOAL_SHARE,
+                true => (self.left * GOAL_SHARE).min(open_room),
+                false => room,
+            };
             let left = most;
             self.put_within(&mut most, Section::TaskState, line.at, line.text);
             room -= left - most;
+            open_room -= if line.is_open { left - most } else { 0.0 };
         }
         for line in plan {
             let at = line.marks.last().copied().unwrap_or(Ordinal(1));
@@ -240,11 +280,25 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn ledger(&mut self, read: ReadFiles) {
-        let room = (self.options.budget.0 as f64 * LEDGER_SHARE).min(self.left);
+    /// Room for a share of the snapshot, as far as there is any left.
+    fn room(&self, share: f64) -> f64 {
+        (self.shares.basis * share).min(self.left)
+    }
+
+    /// Values that were seen once and that nothing so far tells.
+    fn values(&mut self) {
+        let mut room = self.room(self.shares.values);
+        for value in once_seen_values(&self.tracker.pool, self.options.before, &self.covered) {
+            self.put_within(&mut room, Section::KeyKnowledge, value.at, defuse(&value.text));
+        }
+    }
+
+    fn ledger(&mut self) {
+        let room = self.room(self.shares.ledger);
         let room = TokenCount(room.max(0.0) as u64);
         for line in self.tracker.ledger.render_lines_before(self.options.before, room) {
-            if read == ReadFiles::OnCards && line.section == LedgerSection::Read {
+            // Files that were only read stand on cards.
+            if line.section == LedgerSection::Read {
                 continue;
             }
             let section = match line.section {

@@ -3,12 +3,12 @@
 use std::error::Error;
 use std::fmt;
 
-use longhaul_conversation::Message;
+use longhaul_conversation::{Message, TokenCount};
 use longhaul_snapshot::Snapshot;
 
-use crate::adopt::{Repairing, SummaryNotes, adopt_summary, write_offline};
+use crate::adopt::{SummaryNotes, adopt_summary, write_offline};
 use crate::analysis::Analysis;
-use crate::compose::Composed;
+use crate::compose::{Composed, Repairing};
 use crate::input::Input;
 use crate::plan::{Compaction, Plan};
 use crate::rebuild::rebuild;
@@ -25,7 +25,7 @@ pub enum Draft {
     FromModel {
         /// The summary.
         summary: Snapshot,
-        /// True if lines are added that hold what it misses.
+        /// Completion with values that it misses.
         repairing: Repairing,
     },
 }
@@ -35,8 +35,15 @@ pub enum Draft {
 pub enum DraftRefusal {
     /// Nothing of it can be kept.
     NoSnapshot,
+    /// It says hardly anything about this conversation.
+    NoSubstance,
     /// The request would be larger than before.
-    Inflated,
+    Inflated {
+        /// Its size before.
+        before: TokenCount,
+        /// Its size with the summary.
+        after: TokenCount,
+    },
 }
 
 /// The result of a plan and a draft before it is decided whether it counts.
@@ -95,6 +102,9 @@ impl Written {
                 if notes.kept == 0 {
                     return Err(DraftRefusal::NoSnapshot);
                 }
+                if !notes.has_substance {
+                    return Err(DraftRefusal::NoSubstance);
+                }
                 Ok(Self { composed, notes: Some(notes) })
             }
         }
@@ -117,18 +127,23 @@ impl DraftRefusal {
     /// The status of a pass that ends with this refusal.
     pub(crate) fn status(self) -> Status {
         match self {
-            Self::NoSnapshot => Status::FailedEmptySummary,
-            Self::Inflated => Status::FailedInflated,
+            Self::NoSnapshot | Self::NoSubstance => Status::FailedEmptySummary,
+            Self::Inflated { .. } => Status::FailedInflated,
         }
     }
 }
 
 impl fmt::Display for DraftRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoSnapshot => "the model's response contains no snapshot",
-            Self::Inflated => "the model's summary would make the request larger",
-        })
+        match self {
+            Self::NoSnapshot => f.write_str("the model's response contains no snapshot"),
+            Self::NoSubstance => {
+                f.write_str("the model's summary says hardly anything about this conversation")
+            }
+            Self::Inflated { before, after } => {
+                write!(f, "the model's summary would make the request larger: {before} → {after} tokens")
+            }
+        }
     }
 }
 

@@ -85,13 +85,18 @@ pub(crate) fn why_so_little(analysis: &Analysis<'_>, plan: &Plan) -> String {
     let sizes = tail.iter().map(|message| analysis.size(std::slice::from_ref(message)).tokens());
     // Of several that are equally large the newest is named.
     let largest = sizes.enumerate().max_by_key(|(index, size)| (*size, *index));
-    match largest.zip(plan.tail_from()) {
-        Some(((index, size), start)) if size.0 * 2 >= whole.0 => {
-            let name = describe_message(&tail[index]);
-            let at = analysis.ordinals.get(start + index).map(|at| format!("{at}, ")).unwrap_or_default();
+    let Some(((index, size), start)) = largest.zip(plan.tail_from()) else {
+        return format!("the newest {} messages take {whole} tokens and are kept", tail.len());
+    };
+    let name = describe_message(&tail[index]);
+    let at = analysis.ordinals.get(start + index).map(|at| format!("{at}, ")).unwrap_or_default();
+    match tail.len() {
+        _ if size.0 * 2 >= whole.0 => {
             format!("one message ({at}{name}) takes {size} tokens and is kept whole")
         }
-        _ => format!("the newest {} messages take {whole} tokens and are kept", tail.len()),
+        count => format!(
+            "the newest {count} messages take {whole} tokens and are kept, the largest ({at}{name}) {size}"
+        ),
     }
 }
 

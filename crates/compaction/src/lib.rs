@@ -35,6 +35,7 @@ mod breakdown;
 mod budget;
 mod calibrate;
 mod compose;
+mod counts;
 mod curate;
 mod cut;
 mod draft;
@@ -78,7 +79,7 @@ mod task;
 mod tracker;
 mod truncate;
 
-pub use adopt::{Quote, Repairing, SummaryNotes};
+pub use adopt::{Quote, SummaryNotes};
 pub use apply::{Feedback, apply};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 pub use budget::{
@@ -86,7 +87,8 @@ pub use budget::{
     parse_token_count,
 };
 pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
-pub use compose::{ComposeOptions, Composed, compose};
+pub use compose::{ComposeOptions, Composed, Repairing, compose};
+pub use counts::{CountHistory, CountedSize, MeasuredMessage};
 pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, plan_cut};
 pub use draft::{Draft, DraftRefusal, Preview, preview, summarise};
@@ -102,7 +104,7 @@ pub use options::{Fixed, PlanOptions};
 pub use outcome::{DraftFigures, Outcome};
 pub use plan::{Compaction, FileToSave, Plan, Rung};
 pub use prepare::{PreparedMessages, prepare};
-pub use replace::{Replacement, apply_replacements, output_file};
+pub use replace::{Replacement, apply_replacements, output_file, with_output};
 pub use report::{LedgerCounts, Report, RequestCounts};
 pub use required::unsaid_rules;
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
@@ -118,7 +120,7 @@ pub use longhaul_conversation::{
     Estimator, Message, Ordinal, Part, Role, TokenCount, ToolCall, ToolResult, Trigger,
 };
 pub use longhaul_directives::{UserRequests, UserRules};
-pub use longhaul_extract::Coverage;
+pub use longhaul_extract::{Coverage, NameCount};
 pub use longhaul_ledger::Ledger;
 pub use longhaul_snapshot::Snapshot;
 pub use serde_json::json;

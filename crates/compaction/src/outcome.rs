@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use longhaul_conversation::{Estimate, Message, Repair, TokenCount, grouped};
-use longhaul_extract::Coverage;
+use longhaul_extract::{Coverage, NameCount};
 use longhaul_snapshot::Snapshot;
 
 use crate::adopt::SummaryNotes;
@@ -62,10 +62,10 @@ pub struct Outcome {
 pub struct DraftFigures {
     /// Size of the snapshot that it became.
     pub tokens: TokenCount,
-    /// The weighted share of what later work may need that is still there.
-    pub coverage: f64,
-    /// Number of lines of a model that no message is known to have said.
-    pub unsourced: usize,
+    /// The names that mattered and are still there.
+    pub names: NameCount,
+    /// Number of lines of a model that no message supports.
+    pub unsupported: usize,
     /// Number of lines of a model that were too many.
     pub cut: usize,
 }
@@ -168,7 +168,9 @@ impl Outcome {
             rules_exceed_budget,
             requests: RequestCounts::of(tracker),
             ledger: LedgerCounts::of(tracker),
-            coverage: composed.as_ref().map(|composed| composed.coverage.share),
+            names: composed.as_ref().map(|composed| composed.coverage.names),
+            unsupported: notes.as_ref().map_or(0, |notes: &SummaryNotes| notes.unsupported.len()),
+            is_vain: false,
             files_saved: files.len(),
             repairs: repairs.len(),
             duration: None,

@@ -185,7 +185,7 @@ fn has_one_text(value: &Value) -> bool {
 }
 
 /// The result with `text` in the place of everything textual; media that came with it stays.
-fn with_output(result: &ToolResult, text: &str) -> ToolResult {
+pub fn with_output(result: &ToolResult, text: &str) -> ToolResult {
     let mut text_in_nested = None;
     let output = match &result.output {
         Output::Text(_) => Output::Text(text.to_string()),

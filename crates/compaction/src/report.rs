@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use longhaul_conversation::TokenCount;
 use longhaul_directives::RequestState;
+use longhaul_extract::NameCount;
 use serde::Serialize;
 
 use crate::Status;
@@ -46,8 +47,12 @@ pub struct Report {
     pub requests: RequestCounts,
     /// Counts of the record of work.
     pub ledger: LedgerCounts,
-    /// The share of what later work may need that is still there, where something was compacted.
-    pub coverage: Option<f64>,
+    /// The names that mattered and are still there, where something was compacted.
+    pub names: Option<NameCount>,
+    /// Number of lines of a model's summary that no message supports.
+    pub unsupported: usize,
+    /// True if less was gained than makes a pass worth it; the reason then says why.
+    pub is_vain: bool,
     /// Number of texts that were moved to files.
     pub files_saved: usize,
     /// Number of faults that were repaired.

@@ -15,7 +15,7 @@ pub enum Status {
     FailedInflated,
     /// An exact count was required and failed.
     FailedTokenCount,
-    /// The summary said nothing.
+    /// No summary came about that could be used; the reason says why.
     FailedEmptySummary,
     /// There was nothing to do, or nothing to gain.
     Noop,

@@ -10,6 +10,7 @@ use longhaul_conversation::{
 use serde_json::Value;
 
 use crate::breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
+use crate::counts::{CountHistory, MeasuredMessage};
 
 /// Survey of a conversation that changes: knows at any time where its tokens are.
 ///
@@ -30,6 +31,7 @@ pub struct Survey {
     total: Estimate,
     growth: Growth,
     dropped: Estimate,
+    counts: CountHistory,
 }
 
 /// The state that turns parts into facts.
@@ -75,6 +77,8 @@ struct Facts {
     at: Option<Timestamp>,
     parts: usize,
     size: Estimate,
+    /// The provider's count of the request that it answers, unless that is stale.
+    counted: Option<TokenCount>,
     kinds: Vec<(Kind, Estimate)>,
     uses: Vec<(Use, Step, Estimate)>,
     typed: Option<Box<str>>,
@@ -108,15 +112,17 @@ impl Survey {
 
     /// Follows one change of the conversation.
     pub fn apply(&mut self, change: &Change) {
+        let measured = |facts: &Facts| (facts.shape.id().clone(), facts.measured());
+        self.counts.observe(change, |_| self.facts.as_slice().iter().map(measured).collect::<Vec<_>>());
         match change {
             Change::Put(message) => {
-                let facts = self.reader.facts_of(message);
+                let facts = self.facts_of(message);
                 let size = facts.size;
                 let before = self.facts.put(message.id.clone(), facts);
                 self.resize(before.as_ref(), size);
             }
             Change::PutAfter { after, message } => {
-                let facts = self.reader.facts_of(message);
+                let facts = self.facts_of(message);
                 let size = facts.size;
                 let before = self.facts.put_after(after, message.id.clone(), facts);
                 self.resize(before.as_ref(), size);
@@ -126,12 +132,24 @@ impl Survey {
                 let taken = self.facts.rewind_to(id);
                 self.drop_all(&taken);
             }
+            Change::Counted(usage) => {
+                let answer = self.facts.as_slice().iter().rev().find(|facts| facts.role == Role::Model);
+                let id = answer.map(|facts| facts.shape.id().clone());
+                if let Some(facts) = id.and_then(|id| self.facts.get_mut(&id)) {
+                    facts.counted = usage.input.filter(|counted| *counted > TokenCount::ZERO);
+                }
+                return;
+            }
             Change::Restart => {
                 let taken = self.facts.take_all();
                 self.drop_all(&taken);
             }
         }
         self.growth.push(self.total.tokens());
+    }
+
+    fn facts_of(&mut self, message: &Message) -> Facts {
+        Facts { counted: self.counts.count_of(message), ..self.reader.facts_of(message) }
     }
 
     fn resize(&mut self, before: Option<&Facts>, after: Estimate) {
@@ -157,7 +175,7 @@ impl Survey {
         self.total -= before;
     }
 
-    /// Breakdown of the tokens now, with the system instruction and tools given beside the messages.
+    /// Breakdown of the tokens now by estimate, with the system instruction and tools given beside the messages.
     pub fn breakdown(&self, system: &[Part], tools: &[ToolDeclaration]) -> Breakdown {
         let mut kinds: Vec<(Kind, Estimate)> = Vec::new();
         // Whole tokens: a plan counts what stands beside the messages like that, and both must tell the same size.
@@ -179,6 +197,7 @@ impl Survey {
         };
         Breakdown {
             total: (self.total + beside + declared).tokens(),
+            counted: None,
             kinds: kinds.filter(|kind| kind.tokens > TokenCount::ZERO).collect(),
             tools,
             files,
@@ -190,6 +209,18 @@ impl Survey {
             growth: self.growth.samples(),
             dropped: self.dropped.tokens(),
             faults: find_faults_in(self.facts.as_slice().iter().map(|facts| &facts.shape)),
+        }
+    }
+
+    /// Breakdown of the tokens now as the provider counts them: every figure follows its newest count. Where it counted
+    /// nothing, estimates are multiplied by `scale`, what is known of the model's way of counting.
+    pub fn counted_breakdown(&self, system: &[Part], tools: &[ToolDeclaration], scale: f64) -> Breakdown {
+        let estimated = self.breakdown(system, tools);
+        let beside = Estimate::from(estimated.total) + self.total.scaled(-1.0);
+        let messages: Vec<_> = self.facts.as_slice().iter().map(Facts::measured).collect();
+        match self.counts.size(&messages, beside) {
+            Some(counted) => estimated.scaled(counted.scale).following(counted),
+            None => estimated.scaled(scale),
         }
     }
 
@@ -295,6 +326,7 @@ impl FactReader {
             at: message.at,
             parts: 0,
             size: Estimate::ZERO,
+            counted: None,
             kinds: Vec::new(),
             uses: Vec::new(),
             typed: None,
@@ -373,6 +405,10 @@ impl FactReader {
 }
 
 impl Facts {
+    fn measured(&self) -> MeasuredMessage {
+        MeasuredMessage { size: self.size, counted: self.counted }
+    }
+
     fn main_kind(&self) -> Kind {
         let heaviest =
             self.kinds.iter().max_by(|(_, a), (_, b)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));

@@ -69,6 +69,12 @@ impl Estimate {
     /// Zero tokens.
     pub const ZERO: Self = Self(0.0);
 
+    /// So many times as much.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self(self.0 * factor)
+    }
+
     /// The tokens with their fraction.
     pub fn as_f64(self) -> f64 {
         self.0
@@ -113,6 +119,14 @@ impl std::iter::Sum for Estimate {
 }
 
 impl Estimator {
+    /// An estimator whose texts weigh so many times as much.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        let Weights { chars_per_token, non_ascii } = self.weights;
+        let weights = Weights { chars_per_token: chars_per_token / factor, non_ascii: non_ascii * factor };
+        Self { weights, ..self }
+    }
+
     /// The tokens of a text.
     pub fn text(&self, text: &str) -> Estimate {
         self.units(count_units(text))

@@ -56,7 +56,7 @@ pub use fingerprint::{Fingerprint, fingerprint_content, fingerprint_message};
 pub use fragment::FragmentPlace;
 pub use ids::{CallId, MessageId, Ordinal};
 pub use json_size::{message_json_len, message_size};
-pub use limits::{FALLBACK_WINDOW, WindowSource, context_window, known_models};
+pub use limits::{FALLBACK_WINDOW, WindowSource, context_window, known_models, window_for};
 pub use message::{Message, Role};
 pub use meter::{Consumption, SpendMeter};
 pub use model::{AnswerLimit, FinishReason, Model, ModelError, ModelStream, ResponseEvent};
@@ -65,7 +65,7 @@ pub use own_texts::{
     OWN_TAGS, SNAPSHOT_TAG, neutralise_snapshots, piped_input, snapshot_through, wrap_by_origin,
 };
 pub use pairing::{
-    FaultKind, MessageShape, PairingFault, Repair, Repaired, find_faults, find_faults_in, repair,
+    FaultKind, MessageShape, PairingFault, Repair, Repaired, RequestForm, find_faults, find_faults_in, repair,
 };
 pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
 pub use prompt::find_task;

@@ -4,8 +4,12 @@ use std::sync::LazyLock;
 
 use crate::TokenCount;
 
-/// The window assumed for an unknown model.
-pub const FALLBACK_WINDOW: TokenCount = TokenCount(1_048_576);
+/// The window assumed for an unknown model: what most servers of one's own hold.
+pub const FALLBACK_WINDOW: TokenCount = TokenCount(32_000);
+
+/// The usual sizes of windows.
+const USUAL_WINDOWS: &[u64] =
+    &[32_000, 65_536, 131_072, 200_000, 262_144, 400_000, 1_000_000, 1_048_576, 2_097_152];
 
 /// The source of a window's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +18,10 @@ pub enum WindowSource {
     Stated,
     /// From the table.
     Table,
+    /// Stated by the server that offers the model.
+    Server,
+    /// Raised, because the provider counted more than the window was thought to hold.
+    Counted,
     /// The fallback, because the model is unknown or not named.
     Fallback,
 }
@@ -50,7 +58,7 @@ fn read_line(line: &'static str) -> Window {
 /// ```
 /// use longhaul_conversation::{TokenCount, WindowSource, context_window};
 /// assert_eq!(context_window(Some("gemini-1.5-pro"), None).0, TokenCount(2_097_152));
-/// assert_eq!(context_window(Some("my-model"), None), (TokenCount(1_048_576), WindowSource::Fallback));
+/// assert_eq!(context_window(Some("my-model"), None), (TokenCount(32_000), WindowSource::Fallback));
 /// assert_eq!(context_window(Some("my-model"), Some(TokenCount(8_000))).0, TokenCount(8_000));
 /// ```
 pub fn context_window(model: Option<&str>, stated: Option<TokenCount>) -> (TokenCount, WindowSource) {
@@ -70,6 +78,18 @@ pub fn context_window(model: Option<&str>, stated: Option<TokenCount>) -> (Token
         Some(known) => (known.tokens, WindowSource::Table),
         None => (FALLBACK_WINDOW, WindowSource::Fallback),
     }
+}
+
+/// The smallest usual window that holds what a provider counted, for a model whose window was thought to be smaller.
+///
+/// ```
+/// use longhaul_conversation::{TokenCount, window_for};
+/// assert_eq!(window_for(TokenCount(250_000)), TokenCount(262_144));
+/// assert_eq!(window_for(TokenCount(9_000_000)), TokenCount(9_000_000));
+/// ```
+pub fn window_for(counted: TokenCount) -> TokenCount {
+    let usual = USUAL_WINDOWS.iter().find(|size| **size >= counted.0);
+    TokenCount(usual.copied().unwrap_or(counted.0))
 }
 
 /// The names and prefixes in the table, with their windows.

@@ -16,6 +16,7 @@ pub const OWN_TAGS: &[(&str, Origin)] = &[
     ("hook_context", Origin::Hook),
     ("attached_file", Origin::Hook),
     ("user_command", Origin::Hook),
+    ("longhaul_guard", Origin::Hook),
     ("loaded_context", Origin::Memory),
     ("memory_update", Origin::Memory),
     (PIPED_INPUT, Origin::Tool),

@@ -1,6 +1,6 @@
 //! Transcripts, and the changes to them.
 
-use crate::{Message, MessageId, Part, Sequence, ToolDeclaration};
+use crate::{Message, MessageId, Part, Role, Sequence, ToolDeclaration, Usage};
 
 /// The current conversation: system instruction, tools and messages in order.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +34,9 @@ pub enum Change {
     },
     /// Removes this message and all after it; an unknown id changes nothing.
     RewindTo(MessageId),
+    /// States what the provider counted for the request that the newest message of the model answers; without one, nothing
+    /// changes.
+    Counted(Usage),
     /// Starts over: everything before was compacted away.
     Restart,
 }
@@ -93,6 +96,14 @@ impl Transcript {
                 }
             }
             Change::RewindTo(id) => drop(self.messages.rewind_to(&id)),
+            Change::Counted(usage) => {
+                let answer =
+                    self.messages.as_slice().iter().rev().find(|message| message.role == Role::Model);
+                let id = answer.map(|message| message.id.clone());
+                if let Some(message) = id.and_then(|id| self.messages.get_mut(&id)) {
+                    message.usage = Some(Box::new(usage));
+                }
+            }
             Change::Restart => drop(self.messages.take_all()),
         }
     }
@@ -168,6 +179,19 @@ mod tests {
     fn a_restart_forgets_and_goes_on() {
         let put = |id: &str| Change::Put(message(id, "x"));
         check(vec![put("a"), Change::Restart, put("b"), put("a")], "b=x a=x");
+    }
+
+    #[test]
+    fn a_count_belongs_to_the_newest_answer() {
+        let usage = Usage { input: Some(crate::TokenCount(7)), ..Usage::default() };
+        let mut transcript = Transcript::default();
+        transcript.apply(Change::Counted(usage));
+        for (id, role) in [("u", Role::User), ("a", Role::Model), ("b", Role::Model), ("r", Role::User)] {
+            transcript.apply(Change::Put(Message::new(id, role, vec![])));
+        }
+        transcript.apply(Change::Counted(usage));
+        let counted: Vec<_> = transcript.messages().iter().map(|message| message.usage.is_some()).collect();
+        assert_eq!(counted, [false, false, true, false]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ const LISTS: &[&str] = &[
     "unfinished", "done-words", "pasted-nouns", "pasted-at-once", "left-undone", "announcements", "offers", "asks-for-input",
     "demands", "purpose-headings", "empty-titles", "stated-goals", "deferrals", "follow-ups",
     "topicless", "refers-back", "scolding",
+    "obligations", "limits", "process-words", "product-words", "me-words", "you-words", "self-words", "we-words", "past-words",
+    "general-words", "pointing-words", "now-words", "when-words", "any-words", "task-words", "habit-words", "definite-words", "caution-headings", "demand-headings",
 ];
 
 /// The classes of words that a pattern may name, as `data/README.md` explains them.
@@ -72,7 +74,7 @@ impl Language {
             } else {
                 let Some(list) = current else { return problem("a phrase must follow a [list]") };
                 // Only there a star stands for any ending.
-                let word = if list == "work-nouns" { line.trim_end_matches('*') } else { line };
+                let word = if is_class(list) { line.trim_end_matches('*') } else { line };
                 if matching == Some(Matching::Words)
                     && let Some(what) = fault_of(word)
                 {
@@ -86,6 +88,13 @@ impl Language {
         };
         Ok(Self { matching, lists })
     }
+}
+
+/// Returns true if a list is of single words, of which a star makes a beginning: `commit*`.
+fn is_class(list: &str) -> bool {
+    list == "work-nouns"
+        || list.ends_with("-words") && !matches!(list, "question-words" | "empty-words" | "done-words")
+        || matches!(list, "obligations" | "limits")
 }
 
 /// The reason why a pattern of words can never fit, if there is one.
@@ -154,7 +163,7 @@ mod tests {
                 let mut seen = HashSet::new();
                 for phrase in phrases {
                     assert!(seen.insert(phrase), "{name}: {phrase:?} stands twice in [{list}]");
-                    if language.matching == Matching::Words && *list != "work-nouns" {
+                    if language.matching == Matching::Words && !is_class(list) {
                         Phrases::new(&[phrase]);
                     }
                 }

@@ -15,6 +15,7 @@
 //! ```
 
 mod annotated;
+mod elements;
 mod languages;
 mod requests;
 mod rules;
@@ -24,6 +25,8 @@ mod user_words;
 
 pub use annotated::{AnnotatedPart, typed_texts};
 pub use requests::{Evidence, EvidenceKind, Overheard, RequestState, UserRequest, UserRequests};
-pub use rules::{Instruction, Retirement, RuleId, UserRule, UserRules, instructions_of};
+pub use rules::{
+    Instruction, Retirement, RuleFeatures, RuleId, UserRule, UserRules, instructions_of, rule_features,
+};
 pub use typed::{Said, Voice, said_units};
 pub use user_words::{KeptWords, TypedWords, UserWords};

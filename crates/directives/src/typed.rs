@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use longhaul_text::{Unit, UnitKind, WordSet, Words, is_wide, split_units, starts_with_any};
 
+use crate::elements::{is_tag, quoting_elements};
 use crate::languages::{substrings, words};
 
 /// A unit of a user's text, its words, and whose they are.
@@ -16,6 +17,8 @@ pub struct Said<'t> {
     pub(crate) words: Words,
     /// Its author.
     pub voice: Voice,
+    /// It stands in an element such as `<issue>`: whoever wrote it, it describes something and instructs nobody.
+    pub(crate) is_inside: bool,
 }
 
 /// Whose words a unit is.
@@ -94,6 +97,7 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
     let last_paragraph = text.trim_end().rfind("\n\n").unwrap_or(0);
     let mut machine_blocks = machine_blocks(text).into_iter().peekable();
     let mut quoted = quoted_units(text, units).into_iter();
+    let mut elements = quoting_elements(text).into_iter().peekable();
     let mut said = Vec::with_capacity(units.len());
     let mut voice = Voice::Typed;
     let mut log_lines = 0;
@@ -109,6 +113,13 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
         }
         while machine_blocks.next_if(|block| block.end <= unit.start).is_some() {}
         if machine_blocks.peek().is_some_and(|block| block.contains(&unit.start)) {
+            continue;
+        }
+        while elements.next_if(|element| element.end <= unit.start).is_some() {
+            voice = Voice::Typed;
+        }
+        let is_inside = elements.peek().is_some_and(|element| element.contains(&unit.start));
+        if is_tag(unit.text) {
             continue;
         }
         if is_marked_as_machines(unit.text) {
@@ -130,7 +141,7 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
         let is_first = from_start && said.is_empty();
         let hands_over = hands_over(&unit, &words, is_first);
         let own = if is_quoted { Voice::Handed } else { voice };
-        said.push(Said { unit: Unit { start: unit.start + offset, ..unit }, words, voice: own });
+        said.push(Said { unit: Unit { start: unit.start + offset, ..unit }, words, voice: own, is_inside });
         if hands_over {
             voice = Voice::Handed;
         }

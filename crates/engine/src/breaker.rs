@@ -1,6 +1,7 @@
 //! Decides who may write a snapshot: after too many failures, or too much spent, no model is asked any more.
 
 use longhaul_compaction::{Rung, Trigger};
+use longhaul_conversation::TokenCount;
 
 use crate::{Fallback, Latch, Settings, State, SummariserKind};
 
@@ -21,6 +22,9 @@ pub(crate) enum Writer {
     },
 }
 
+/// A model is not asked for fewer tokens than these: it would not say more in them than is certain without it.
+const LEAST_ASKED: TokenCount = TokenCount(200);
+
 /// Decides who writes the snapshot of a pass.
 pub(crate) fn choose_writer(
     given: SummariserKind,
@@ -35,7 +39,13 @@ pub(crate) fn choose_writer(
     if matches!(rung, Rung::LastResort(_)) {
         return Writer::Offline { why: "the last resort uses no model".into() };
     }
-    let Some(why) = why_not(trigger, state, settings) else { return Writer::Given };
+    let asked = match rung {
+        Rung::Compact(compaction) => compaction.asked_of_model(),
+        _ => TokenCount::ZERO,
+    };
+    let no_room = || format!("there is room for only {asked} tokens of a model's summary");
+    let why = why_not(trigger, state, settings).or_else(|| (asked < LEAST_ASKED).then(no_room));
+    let Some(why) = why else { return Writer::Given };
     match settings.fallback {
         Fallback::Offline => Writer::Offline { why },
         Fallback::Off => Writer::Nobody { why },
@@ -46,7 +56,9 @@ pub(crate) fn choose_writer(
 fn why_not(trigger: Trigger, state: &State, settings: &Settings) -> Option<String> {
     if state.is_broken(settings) {
         let failures = state.failures;
-        return Some(format!("{failures} compactions failed; no model is used until the session is reset"));
+        return Some(format!(
+            "{failures} compactions failed in a row; run `longhaul sessions reset` to let a model write summaries again"
+        ));
     }
     let is_latched = trigger == Trigger::Automatic && state.latch == Latch::Set;
     settings
@@ -60,13 +72,12 @@ mod tests {
     use super::*;
     use crate::{Spend, SpendCaps};
     use longhaul_compaction::{Compaction, CutReason};
-    use longhaul_conversation::TokenCount;
 
     fn compaction() -> Compaction {
         Compaction {
             tail_from: 1,
             cut: CutReason::LastGroup,
-            snapshot_budget: TokenCount(1),
+            snapshot_budget: TokenCount(4_000),
             tail: TokenCount(1),
             replacements: Vec::new(),
             shortenings: Vec::new(),
@@ -107,7 +118,7 @@ mod tests {
     fn a_breaker_and_a_cap_stop_every_call() {
         for trigger in [Trigger::Automatic, Trigger::Forced] {
             check(&State { failures: 2, ..State::default() }, trigger, "");
-            check(&State { failures: 3, ..State::default() }, trigger, "3 compactions failed");
+            check(&State { failures: 3, ..State::default() }, trigger, "run `longhaul sessions reset`");
             let spend = Spend { tokens: TokenCount(100), ..Spend::default() };
             check(&State { spend, ..State::default() }, trigger, "used its 100 tokens");
         }
@@ -120,5 +131,20 @@ mod tests {
         let state = State::default();
         let writer = choose_writer(SummariserKind::Model, &rung, Trigger::Forced, &state, &settings);
         assert!(matches!(writer, Writer::Offline { .. }));
+    }
+
+    #[test]
+    fn no_model_is_asked_for_a_few_tokens() {
+        let writer = |budget: u64| {
+            let rung = Rung::Compact(Compaction { snapshot_budget: TokenCount(budget), ..compaction() });
+            let (state, settings) = (State::default(), Settings::default());
+            choose_writer(SummariserKind::Model, &rung, Trigger::Forced, &state, &settings)
+        };
+        for budget in [0, 2, 100, 330] {
+            assert!(matches!(writer(budget), Writer::Offline { why } if why.contains("room for only")));
+        }
+        for budget in [340, 1_000] {
+            assert_eq!(writer(budget), Writer::Given);
+        }
     }
 }

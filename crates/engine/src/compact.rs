@@ -11,7 +11,7 @@ mod tests;
 use std::time::Duration;
 
 use longhaul_compaction::{
-    Draft, DraftFigures, Feedback, Input, Outcome, Plan, Rung, Rungs, Status, apply, plan, preview,
+    Draft, DraftFigures, Feedback, Input, Outcome, Plan, Rung, Rungs, Status, apply, plan, preview, summarise,
 };
 use longhaul_conversation::{Message, SpendMeter, TokenCount, Trigger};
 use tokio_util::sync::CancellationToken;
@@ -139,6 +139,12 @@ impl Pass<'_> {
             Writer::Nobody { why } => return Ok(self.truncate(plan, why, progress)),
             Writer::Offline { why } => why,
             Writer::Given => {
+                if given.kind() == SummariserKind::Model
+                    && let Some(result) = self.nothing_to_gain(&plan)
+                {
+                    progress.has_summarised = true;
+                    return Ok(result);
+                }
                 let result = self.summarise(given, &plan, progress).await?;
                 let is_refused = matches!(result.status, Status::FailedInflated | Status::FailedEmptySummary);
                 if !is_refused || self.settings.fallback == Fallback::Off {
@@ -153,7 +159,21 @@ impl Pass<'_> {
         if result.draft.is_some() && !is_last_resort_of(&plan, &result.plan) {
             result.report.summariser = FALLBACK;
         }
+        // Where nothing is to gain, it does not matter who was not asked.
+        if result.status == Status::Noop && !progress.has_model_failed {
+            progress.account.fell_back = None;
+        }
         Ok(result)
+    }
+
+    /// The outcome of a plan that gains nothing even with the snapshot that costs nothing: no model is asked then. Where the
+    /// provider's count decides, only that can tell.
+    fn nothing_to_gain(&self, plan: &Plan) -> Option<Outcome> {
+        if self.settings.counting == Counting::Exact {
+            return None;
+        }
+        let result = apply(self.input, plan, &summarise(self.input, plan), &Feedback::default());
+        (!result.status.is_change()).then_some(result)
     }
 
     /// Has a draft written and applies the plan with it.
@@ -196,11 +216,11 @@ impl Pass<'_> {
             }
         }
         let result = apply(self.input, plan, &draft, &feedback);
-        if let Some(DraftFigures { tokens, coverage, unsourced, cut }) = result.draft {
+        if let Some(DraftFigures { tokens, names, unsupported, cut }) = result.draft {
             let duration = (self.deps.clock)().saturating_sub(started);
             let spend = if is_model { self.spend() } else { Spend::default() };
             self.emit(Event::Summarised { by: by.kind(), tokens, duration, spend });
-            self.emit(Event::Verified { coverage, unsourced, cut });
+            self.emit(Event::Verified { names, unsupported, cut });
         }
         progress.has_model_failed |= is_model && result.draft.is_none();
         Ok(self.save_files(result, plan, &draft, feedback, progress))

@@ -1,5 +1,6 @@
 //! A session on disk and in memory: appended to, compacted, undone; what is recorded and what is shown never differ.
 
+mod by_hand;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -203,6 +204,13 @@ impl Conversation {
         }
         recorded?;
         Ok(outcome)
+    }
+
+    /// From now on sizes are estimated like this.
+    pub fn set_estimator(&mut self, estimator: Estimator) {
+        self.estimator = estimator;
+        self.gauge = Gauge::new(estimator);
+        self.transcript.messages().iter().for_each(|message| self.gauge.observe(message));
     }
 
     /// Undoes a compaction or a masking, the newest unless one is named, and tells which it was: the transcript is as if

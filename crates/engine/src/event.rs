@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_compaction::{Report, Status, Trigger};
+use longhaul_compaction::{NameCount, Report, Status, Trigger};
 use longhaul_conversation::TokenCount;
 
 use crate::{Spend, SummariserKind};
@@ -49,12 +49,12 @@ pub enum Event {
         /// Cost.
         spend: Spend,
     },
-    /// The coverage of the snapshot was measured.
+    /// The snapshot was measured.
     Verified {
-        /// The weighted share of what later work may need that is still there.
-        coverage: f64,
-        /// Lines of a model that no message is known to have said.
-        unsourced: usize,
+        /// The names that mattered and are still there.
+        names: NameCount,
+        /// Lines of a model that no message supports.
+        unsupported: usize,
         /// Lines of a model that were too many.
         cut: usize,
     },

@@ -20,13 +20,14 @@
 //! let say = |id: &str, role, text: String| Message::new(id, role, vec![Part::user_text(text)]);
 //! let messages = [
 //!     say("1", Role::User, "Never push to main. Now read this:".to_string()),
-//!     say("2", Role::Model, "All work and no play. ".repeat(900)),
+//!     say("2", Role::Model, "The mill in the valley was closed after the flood. ".repeat(400)),
 //!     say("3", Role::User, "What did it say?".to_string()),
 //! ];
 //! let mut tracker = Tracker::default();
 //! messages.iter().for_each(|message| tracker.observe(message));
 //!
-//! let answer = "<state_snapshot><overall_goal>Read a text about work.</overall_goal></state_snapshot>";
+//! let answer = "<state_snapshot><overall_goal>Read a text about a mill.</overall_goal><key_knowledge>The mill in the \
+//!     valley was closed after the flood.</key_knowledge></state_snapshot>";
 //! let model = ScriptedModel::new([ScriptedReply::text(answer)]);
 //! let summariser = ByModel::new(&model, "some-model", TokenCount(32_000));
 //! let folder = tempfile::tempdir().unwrap();
@@ -48,7 +49,7 @@
 //! assert_eq!(outcome.result.status, Status::Compressed);
 //! assert_eq!(outcome.result.report.summariser, "model");
 //! let snapshot = outcome.result.snapshot.unwrap().render();
-//! assert!(snapshot.contains("Read a text about work.") && snapshot.contains("Never push to main."));
+//! assert!(snapshot.contains("The mill in the valley was closed") && snapshot.contains("Never push to main."));
 //! # }
 //! ```
 

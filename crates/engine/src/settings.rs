@@ -50,7 +50,7 @@ pub enum Fallback {
 pub enum Verify {
     /// Not at all.
     Off,
-    /// Coverage is measured, and lines are added that hold what is missing.
+    /// Coverage is measured, and what is certain and missing is added.
     #[default]
     Coverage,
     /// The model is asked to review it.
@@ -118,7 +118,7 @@ impl Verify {
         matches!(self, Self::Model | Self::Both)
     }
 
-    /// True if lines are added for what is missing.
+    /// Completion with values that the summary misses.
     pub(crate) fn repairing(self) -> Repairing {
         match self {
             Self::Coverage | Self::Both => Repairing::Missing,

@@ -99,7 +99,9 @@ impl State {
         if status == Status::Cancelled {
             return Self { spend: self.spend.plus(pass.spend), ..self.clone() };
         }
-        let has_failed = model == ModelPart::Failed || pass.is_vain;
+        // What changed nothing and cost nothing is no failure: there was nothing to gain.
+        let is_vain = pass.is_vain && (status != Status::Noop || pass.spend.calls > 0);
+        let has_failed = model == ModelPart::Failed || is_vain;
         let has_succeeded = pass.is_by_model && status.is_change();
         let wait = match status {
             _ if pass.has_summarised => Wait::Growth { since: pass.after },
@@ -157,6 +159,8 @@ mod tests {
         check_failures(&[failed, failed, vain], 3);
         check_failures(&[failed, failed, offline], 2);
         check_failures(&[PassEnd { is_vain: true, ..failed }], 1);
+        // Nobody was asked, and nothing was changed.
+        check_failures(&[PassEnd { spend: Spend::default(), ..vain }], 0);
     }
 
     #[test]

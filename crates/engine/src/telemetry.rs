@@ -29,7 +29,7 @@ pub fn telemetry_records(outcome: &PassOutcome, at: Timestamp) -> Vec<Value> {
             "calls": account.spend.calls,
             "tokens_spent": account.spend.tokens,
             "cost": account.spend.money,
-            "coverage": result.report.coverage,
+            "names": result.report.names,
             "ms": result.report.duration.map(|duration| duration.as_millis() as u64),
         })
     });

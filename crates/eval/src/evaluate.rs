@@ -10,7 +10,7 @@ use crate::chain_measures::{ChainMeasures, ChainMemory};
 use crate::figures::{Cell, Figures, Measure, SessionReport, mean};
 use crate::index::TextIndex;
 use crate::junk::{JunkCount, JunkDetector, JunkKind};
-use crate::method::{CompactionTask, Method};
+use crate::method::{Claim, CompactionTask, Method};
 use crate::planted::{RULES, plant};
 use crate::replay::{CompactionStep, chain, cut_points, tail_start};
 use crate::rereads::rereads;
@@ -149,6 +149,7 @@ impl MethodRun<'_> {
 
     fn single_compactions(&mut self) {
         let (mut recall, mut grounded) = (Vec::new(), Vec::new());
+        let mut claims: Vec<Claim> = Vec::new();
         let mut by_length: BTreeMap<Measure, Vec<f64>> = BTreeMap::new();
         let mut all = KeptShares::default();
         let mut junk = JunkCount::default();
@@ -164,6 +165,7 @@ impl MethodRun<'_> {
             junk += point.junk.count(&text);
             if kept.anchors.of >= self.replay.min_anchors {
                 recall.extend(kept.anchors.value());
+                claims.extend(result.claim);
                 by_length.entry(point.recall_by_length).or_default().extend(kept.anchors.value());
                 all.quarters.iter_mut().zip(kept.quarters).for_each(|(sum, quarter)| *sum += quarter);
                 grounded.extend(kept.grounded.value());
@@ -188,6 +190,8 @@ impl MethodRun<'_> {
             self.figures.set(measure, junk.of_kind(kind).value());
         }
         self.figures.set(Measure::Recall, mean(recall));
+        self.figures.set(Measure::ClaimedByWeight, mean(claims.iter().map(|claim| claim.by_weight)));
+        self.figures.set(Measure::ClaimedByCount, mean(claims.iter().map(|claim| claim.by_count)));
         self.figures.set(Measure::Grounded, mean(grounded));
         self.figures.set(Measure::Paths, all.paths.value());
         self.figures.set(Measure::Remembered, all.remembered.value());
@@ -271,7 +275,7 @@ impl MethodRun<'_> {
         context.iter().for_each(|message| compactor.observe(message));
         let task = CompactionTask { context, tail_from, budget: self.budget };
         let messages = compactor.compact(&task);
-        self.count_defects(messages, &task)
+        Compacted { claim: compactor.claim(), ..self.count_defects(messages, &task) }
     }
 
     /// Follows a session through all compactions of a chain; returns the first and the last result.
@@ -318,7 +322,7 @@ impl MethodRun<'_> {
         // If nothing can be cut off, nothing was added either.
         defects.over_budget += usize::from(task.tail_from > 0 && TokenCount(added) > task.budget);
         defects.changed_tails += usize::from(tail_len.is_none());
-        Compacted { messages, added, tail_len: tail_len.unwrap_or(0) }
+        Compacted { messages, added, tail_len: tail_len.unwrap_or(0), claim: None }
     }
 }
 
@@ -337,6 +341,8 @@ struct Compacted {
     added: u64,
     /// The number of messages at the end that are the unchanged tail.
     tail_len: usize,
+    /// The coverage that the method claims.
+    claim: Option<Claim>,
 }
 
 impl Compacted {

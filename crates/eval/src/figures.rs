@@ -72,6 +72,10 @@ pub enum Measure {
     FilesKept,
     /// [`Measure::LogKeptNeeded`] of such a chain.
     FilesKeptNeeded,
+    /// What the method claims as [`Measure::Recall`], by the weight of names.
+    ClaimedByWeight,
+    /// The same by their number.
+    ClaimedByCount,
     /// Lines of the snapshot that no reader can use; less is better.
     Junk,
     /// Lines that echo a call.
@@ -155,7 +159,7 @@ pub struct EvalSummary {
 
 impl Measure {
     /// All measures in order.
-    pub(crate) const ALL: [Self; 36] = [
+    pub(crate) const ALL: [Self; 38] = [
         Self::Recall,
         Self::Grounded,
         Self::Paths,
@@ -186,6 +190,8 @@ impl Measure {
         Self::LogKeptNeeded,
         Self::FilesKept,
         Self::FilesKeptNeeded,
+        Self::ClaimedByWeight,
+        Self::ClaimedByCount,
         Self::Junk,
         Self::JunkEcho,
         Self::JunkBoilerplate,
@@ -249,6 +255,8 @@ impl Measure {
             Self::LogKeptNeeded => "log_kept_needed",
             Self::FilesKept => "files_kept",
             Self::FilesKeptNeeded => "files_kept_needed",
+            Self::ClaimedByWeight => "claimed_by_weight",
+            Self::ClaimedByCount => "claimed_by_count",
             Self::Junk => "junk",
             Self::JunkEcho => "junk_echo",
             Self::JunkBoilerplate => "junk_boilerplate",

@@ -44,7 +44,7 @@ pub use baselines::baselines;
 pub use evaluate::{Settings, evaluate};
 pub use figures::{Cell, Defects, EvalSummary, Figures, Measure, SessionReport};
 pub use json::to_json;
-pub use method::{CompactionTask, Compactor, Method};
+pub use method::{Claim, CompactionTask, Compactor, Method};
 pub use needs::{CutNeeds, needs_at_cuts};
 pub use offline::offline;
 pub use score::KeptShare;

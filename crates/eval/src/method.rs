@@ -33,6 +33,20 @@ pub trait Compactor {
 
     /// Compacts the conversation: the rest of the head, then the tail.
     fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message>;
+
+    /// The coverage that the method itself claims for its last compaction, if it measures any.
+    fn claim(&self) -> Option<Claim> {
+        None
+    }
+}
+
+/// The coverage that a method claims, to be compared with what later work used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// The share of names, each by how likely it is to be needed.
+    pub by_weight: f64,
+    /// The share of names, each counted once.
+    pub by_count: f64,
 }
 
 /// A named way to compact conversations.

@@ -4,7 +4,7 @@ use longhaul_compaction::{ComposeOptions, Tracker, compose};
 use longhaul_conversation::{Estimator, Weights};
 use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount};
 
-use crate::method::{CompactionTask, Compactor, Method};
+use crate::method::{Claim, CompactionTask, Compactor, Method};
 
 /// The method under test: the tracker follows the session, and the snapshot is composed from it.
 pub fn offline() -> Method {
@@ -14,6 +14,7 @@ pub fn offline() -> Method {
 #[derive(Default)]
 struct OfflineMethod {
     tracker: Tracker,
+    claim: Option<Claim>,
 }
 
 /// The model's answer to a snapshot if the tail continues with the user.
@@ -40,6 +41,9 @@ impl Compactor for OfflineMethod {
             },
         };
         let composed = compose(&self.tracker, &options);
+        let names = composed.coverage.names;
+        let by_count = if names.of > 0 { names.kept as f64 / names.of as f64 } else { 1.0 };
+        self.claim = Some(Claim { by_weight: composed.coverage.by_weight, by_count });
         let snapshot = Part::text(Origin::Summary, composed.snapshot.render());
         let mut messages = vec![Message::new("snapshot", Role::User, vec![snapshot])];
         if tail.first().is_some_and(|first| first.role == Role::User) {
@@ -47,5 +51,9 @@ impl Compactor for OfflineMethod {
         }
         messages.extend_from_slice(tail);
         messages
+    }
+
+    fn claim(&self) -> Option<Claim> {
+        self.claim
     }
 }

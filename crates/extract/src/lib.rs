@@ -11,7 +11,7 @@
 //! let message = Message::new("a1", Role::Model, vec![Part::model_text("The retry_count in src/upload.rs is never read.")]);
 //! pool.observe(&message, Ordinal(1));
 //! let coverage = measure_coverage(&pool, "retry_count", &[], Ordinal(2));
-//! assert!(coverage.kept < coverage.of);
+//! assert!(coverage.names.kept < coverage.names.of);
 //! ```
 
 mod anchors;
@@ -29,17 +29,19 @@ mod pool;
 mod select;
 mod statements;
 mod tokens;
+mod values;
 mod weigh;
 mod worth;
 
 pub use anchors::AnchorKind;
 pub use candidates::{Candidate, Candidates};
 pub use cards::{FileCard, ListRoom, NameLists, choose_names};
-pub use coverage::{Coverage, MissingAnchor, measure_coverage};
+pub use coverage::{Coverage, MissingAnchor, NameCount, measure_coverage};
 pub use gather::{Gathered, Source};
 pub use names::Anchor;
 pub use pool::Pool;
 pub use select::{Choice, choose_lines};
 pub use statements::Form;
+pub use values::{OnceSeenValue, once_seen_values};
 pub use weigh::{USUAL_BUDGET, weigh_anchors};
 pub use worth::{LEAST_SPARE_WORTH, LEAST_WORTH};

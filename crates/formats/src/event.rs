@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use longhaul_conversation::{Change, Message};
+use longhaul_conversation::{Change, Message, MessageId, Timestamp, Usage};
 
 /// One piece of a session, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +21,23 @@ pub enum Event {
         /// The message.
         message: Message,
     },
+    /// A provider counted a call of the model.
+    Call(Box<CountedCall>),
     /// Something could not be read as it should.
     Warning(Warning),
+}
+
+/// The figures of one call of a model. A session may tell them several times as the answer grows: the last of an id counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountedCall {
+    /// The message that the call made, where the session ties them.
+    pub message: Option<MessageId>,
+    /// The time.
+    pub at: Option<Timestamp>,
+    /// The model.
+    pub model: Option<String>,
+    /// The figures.
+    pub usage: Usage,
 }
 
 /// Something that could not be read as it should; everything around it was.

@@ -35,13 +35,31 @@ pub enum Format {
     MiniSweAgent,
     /// Aider chat histories.
     Aider,
+    /// opencode, as `opencode export` prints it and as its database holds it.
+    OpenCode,
+    /// Qwen Code.
+    QwenCode,
+    /// Cursor: transcripts of its agent, conversations of its editor.
+    Cursor,
+    /// Copilot CLI.
+    CopilotCli,
+    /// VS Code's chat.
+    VsCodeChat,
+    /// Kimi.
+    Kimi,
+    /// Antigravity CLI.
+    Antigravity,
+    /// Factory Droid.
+    Droid,
+    /// goose, as `goose session export` prints it and as its database holds it.
+    Goose,
     /// Recorded model responses: a test aid of Gemini CLI, not a conversation.
     RecordedResponses,
 }
 
 impl Format {
     /// Every format, in the order they are listed to people.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 25] = [
         Self::GeminiJsonl,
         Self::GeminiJson,
         Self::ClaudeCode,
@@ -57,6 +75,15 @@ impl Format {
         Self::SweAgent,
         Self::MiniSweAgent,
         Self::Aider,
+        Self::OpenCode,
+        Self::QwenCode,
+        Self::Cursor,
+        Self::CopilotCli,
+        Self::VsCodeChat,
+        Self::Kimi,
+        Self::Antigravity,
+        Self::Droid,
+        Self::Goose,
         Self::RecordedResponses,
     ];
 
@@ -78,6 +105,15 @@ impl Format {
             Self::SweAgent => "swe-agent",
             Self::MiniSweAgent => "mini-swe-agent",
             Self::Aider => "aider",
+            Self::OpenCode => "opencode",
+            Self::QwenCode => "qwen-code",
+            Self::Cursor => "cursor",
+            Self::CopilotCli => "copilot-cli",
+            Self::VsCodeChat => "vscode-chat",
+            Self::Kimi => "kimi",
+            Self::Antigravity => "antigravity",
+            Self::Droid => "droid",
+            Self::Goose => "goose",
             Self::RecordedResponses => "recorded-responses",
         }
     }
@@ -100,6 +136,15 @@ impl Format {
             Self::SweAgent => "SWE-agent trajectory",
             Self::MiniSweAgent => "mini-swe-agent trajectory",
             Self::Aider => "Aider chat history",
+            Self::OpenCode => "opencode session",
+            Self::QwenCode => "Qwen Code session",
+            Self::Cursor => "Cursor session",
+            Self::CopilotCli => "Copilot CLI session",
+            Self::VsCodeChat => "VS Code chat",
+            Self::Kimi => "Kimi session",
+            Self::Antigravity => "Antigravity transcript",
+            Self::Droid => "Droid session",
+            Self::Goose => "goose session",
             Self::RecordedResponses => "recorded model responses",
         }
     }

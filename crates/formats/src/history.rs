@@ -83,7 +83,7 @@ impl Steps {
             Event::CompactionEnd => self.end_compaction(transcript),
             // What a compaction brings was not said.
             Event::Change(change) if self.compacting.is_none() => self.change(change),
-            Event::Change(_) | Event::Side { .. } | Event::Warning(_) => {}
+            Event::Change(_) | Event::Side { .. } | Event::Call(_) | Event::Warning(_) => {}
         }
     }
 
@@ -110,7 +110,7 @@ impl Steps {
                     self.steps.push(HistoryStep::TakenBack(id.clone()));
                 }
             }
-            Change::Restart => {}
+            Change::Restart | Change::Counted(_) => {}
         }
     }
 
@@ -174,6 +174,30 @@ mod tests {
                 claude("user", "d", &json!({})),
             ],
             "a b [sum] c [] d",
+        );
+    }
+
+    #[test]
+    fn what_gemini_cli_compacted_away_was_said() {
+        let user = |id: &str| json!({"id": id, "type": "user", "content": [{"text": id}]});
+        let model = |id: &str, text: &str| json!({"id": id, "type": "gemini", "content": text});
+        let checkpoint = |messages: &[Value]| json!({"$set": {"messages": messages}});
+        let answer = "Got it. Thanks for the additional context!";
+        let compacted = checkpoint(&[user("sum"), model("x", answer)]);
+        let resumed = checkpoint(&[user("context"), user("sum"), model("x", answer), user("c")]);
+        check(
+            &[
+                json!({"sessionId": "s", "projectHash": "p", "kind": "main"}),
+                user("a"),
+                model("b", "b"),
+                compacted,
+                user("c"),
+                // Resuming writes a pair, which compacts nothing.
+                checkpoint(&[user("context")]),
+                resumed,
+                user("d"),
+            ],
+            &format!("a b [sum {answer}] c context d"),
         );
     }
 

@@ -32,12 +32,13 @@ mod read;
 mod recorded;
 mod records;
 mod replay;
+mod seen_parts;
 mod sketch;
 mod write;
 
 pub use detect::detect_format;
 pub use error::ReadError;
-pub use event::{Event, Warning};
+pub use event::{CountedCall, Event, Warning};
 pub use format::Format;
 pub use history::{HistoryStep, SessionHistory, read_history};
 pub use info::{Question, SessionInfo, Skipped};
@@ -45,11 +46,12 @@ pub use read::{Session, SideChain, read, read_session, read_session_in, read_ses
 pub use recorded::{Recorded, read_recorded};
 pub use records::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, Entry, EntryKind, FragmentContent,
-    HostRecord, IMPORTED, Mask, Masking, RecordedCompaction, RecordedFragment, RecordedWait, RequestChange,
-    Rewrite, RewriteKind, RewriteState, RuleChange, Setup, encode_exact, encode_state, encode_undo,
-    is_legible, response_id, same_but_for_marks,
+    HostRecord, IMPORTED, Mask, Masking, RecordedCompaction, RecordedFragment, RecordedNames, RecordedWait,
+    RequestChange, Rewrite, RewriteKind, RewriteState, RuleChange, Setup, encode_exact, encode_state,
+    encode_undo, is_legible, response_id, same_but_for_marks,
 };
 pub use replay::Replay;
+pub use seen_parts::SeenParts;
 pub use write::{WrittenSession, encode_answered, write_session};
 
 /// The program of the README, which must compile and run.

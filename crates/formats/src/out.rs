@@ -3,11 +3,11 @@
 use std::cell::Cell;
 
 use longhaul_conversation::{
-    Change, Extra, Message, MessageId, Ordinal, Part, Sequence, Timestamp, ToolDeclaration, Usage,
+    Change, Extra, Message, MessageId, Ordinal, Part, Sequence, Timestamp, TokenCount, ToolDeclaration, Usage,
 };
 use longhaul_wire::Intake;
 
-use crate::{Event, Format, SessionInfo, Warning};
+use crate::{CountedCall, Event, Format, SessionInfo, Warning};
 
 /// Past this many, warnings are only counted: a broken file of any size stays readable.
 const WARNINGS_SHOWN: usize = 1000;
@@ -101,7 +101,32 @@ impl<'s> Out<'s> {
     pub(crate) fn put(&mut self, message: Message) {
         let message = self.marked(message);
         self.note(message.at, message.model.as_deref(), message.usage.as_deref());
+        self.count(&message);
         (self.sink)(Event::Change(Change::Put(message)));
+    }
+
+    /// Tells the figures of the call that made a message, if it has any.
+    pub(crate) fn count(&mut self, message: &Message) {
+        if let Some(usage) = message.usage.as_deref() {
+            let Message { id, at, model, .. } = message;
+            let (message, model) = (Some(id.clone()), model.clone());
+            self.call(CountedCall { message, at: *at, model, usage: *usage });
+        }
+    }
+
+    /// As [`Self::count`], for a call that says nothing about the size of the conversation.
+    fn count_aside(&mut self, message: &Message) {
+        let last = self.info.last_usage;
+        self.count(message);
+        self.info.last_usage = last;
+    }
+
+    /// Tells and remembers the figures of a call.
+    pub(crate) fn call(&mut self, call: CountedCall) {
+        self.note(call.at, call.model.as_deref(), Some(&call.usage));
+        if !call.usage.is_empty() {
+            (self.sink)(Event::Call(Box::new(call)));
+        }
     }
 
     /// Hands on a change to messages that have their marks.
@@ -163,8 +188,13 @@ impl<'s> Out<'s> {
     }
 
     fn begin_compaction(&mut self) {
-        self.end_compaction();
         self.info.compactions += 1;
+        self.show_compaction();
+    }
+
+    /// As [`Self::compact`], for a compaction that was counted already.
+    pub(crate) fn show_compaction(&mut self) {
+        self.end_compaction();
         self.is_compacting = true;
         (self.sink)(Event::CompactionStart);
     }
@@ -178,6 +208,7 @@ impl<'s> Out<'s> {
 
     /// A message of a sub-agent's.
     pub(crate) fn side(&mut self, chain: &str, message: Message) {
+        self.count_aside(&message);
         (self.sink)(Event::Side { chain: chain.to_string(), message });
     }
 
@@ -211,6 +242,14 @@ impl<'s> Out<'s> {
         own.filter(|id| !self.knows(id)).unwrap_or_else(|| self.made_up_id())
     }
 
+    /// Takes in a count that stands in a record of its own, behind the answer.
+    pub(crate) fn count_conversation(&mut self, usage: Usage) {
+        self.note(None, None, Some(&usage));
+        if !usage.is_empty() {
+            (self.sink)(Event::Change(Change::Counted(usage)));
+        }
+    }
+
     /// Remembers a time, a model and a usage that a record states.
     pub(crate) fn note(&mut self, at: Option<Timestamp>, model: Option<&str>, usage: Option<&Usage>) {
         if let Some(at) = at {
@@ -224,7 +263,9 @@ impl<'s> Out<'s> {
                 self.info.models.push(model.to_string());
             }
         }
-        if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
+        // A notice that an agent wrote in the model's place counted nothing.
+        let is_count = |usage: &&Usage| !usage.is_empty() && usage.input != Some(TokenCount::ZERO);
+        if let Some(usage) = usage.filter(is_count) {
             self.info.last_usage = Some(*usage);
         }
     }

@@ -68,6 +68,18 @@ const SAMPLES: &[Sample] = &[
     sample!("swe-agent.traj", SweAgent, Document, "a.py"),
     sample!("mini-swe-agent.traj.json", MiniSweAgent, Document, "Rules"),
     sample!("aider.md", Aider, Text, "Sure."),
+    sample!("qwen.jsonl", QwenCode, Lines, "Which tests fail?"),
+    sample!("cursor.jsonl", Cursor, Lines, "Searching first."),
+    sample!("cursor-composer.json", Cursor, Document, "Renamed in two files."),
+    sample!("copilot.jsonl", CopilotCli, Lines, "Only the cart test."),
+    sample!("vscode-chat.json", VsCodeChat, Document, "Only the cart test."),
+    sample!("vscode-chat.jsonl", VsCodeChat, Lines, "Only the cart test."),
+    sample!("kimi.jsonl", Kimi, Lines, "Only the cart test."),
+    sample!("kimi-python.jsonl", Kimi, Lines, "Only the cart test."),
+    sample!("antigravity.jsonl", Antigravity, Lines, "Only the cart test."),
+    sample!("droid.jsonl", Droid, Lines, "Only the cart test."),
+    sample!("opencode.json", OpenCode, Document, "Only the cart test."),
+    sample!("goose.json", Goose, Document, "Only the cart test."),
     sample!("recorded.responses", RecordedResponses, Lines, "ANA"),
 ];
 

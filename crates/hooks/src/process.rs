@@ -40,7 +40,12 @@ pub(crate) struct FinishedProcess {
 
 /// Runs a command until it ends, its timeout is over, or it is cancelled.
 pub(crate) async fn run(task: HookProcess<'_>, cancel: &CancellationToken) -> FinishedProcess {
-    let line = CommandLine { text: task.command_line, folder: task.folder, environment: &task.environment };
+    let line = CommandLine {
+        text: task.command_line,
+        folder: task.folder,
+        environment: &task.environment,
+        sandbox: None,
+    };
     let started = line.start(|command| {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(())

@@ -204,6 +204,19 @@ impl Default for Budgets {
 }
 
 impl Budgets {
+    /// The same for a model with a small window: no tier takes more than a part of it.
+    #[must_use]
+    pub fn within_small_window(self, window: TokenCount) -> Self {
+        let most = |budget: TokenCount, share: u64| budget.min(TokenCount(window.0 / share));
+        Self {
+            global: most(self.global, 40),
+            extension: most(self.extension, 16),
+            private: most(self.private, 40),
+            project: most(self.project, 8),
+            just_in_time: most(self.just_in_time, 16),
+        }
+    }
+
     /// The budget of a tier. What is below a project's folder shares the project's.
     pub fn of(&self, tier: MemoryTier) -> TokenCount {
         match tier {
@@ -225,6 +238,15 @@ mod tests {
         assert_eq!(names.iter().map(SafeName::as_str).collect::<Vec<_>>(), expected);
         assert_eq!(not_taken, refused);
         assert_eq!(names.first().as_str(), expected[0]);
+    }
+
+    #[test]
+    fn a_small_window_gives_memory_a_part_of_it() {
+        let budgets = Budgets::default().within_small_window(TokenCount(8_000));
+        assert_eq!((budgets.global, budgets.private), (TokenCount(200), TokenCount(200)));
+        assert_eq!((budgets.project, budgets.just_in_time), (TokenCount(1_000), TokenCount(500)));
+        let own = Budgets { global: TokenCount(10), ..Budgets::default() };
+        assert_eq!(own.within_small_window(TokenCount(8_000)).global, TokenCount(10));
     }
 
     #[test]

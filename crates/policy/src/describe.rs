@@ -17,6 +17,7 @@ impl Rule {
                 format!("commands like {}", prefixes.join(" and "))
             }
             Condition::Command(pattern) => format!("commands matching `{pattern}`"),
+            Condition::Reading => "commands that only read".to_owned(),
             Condition::Arguments(pattern) => {
                 format!("calls to {tools} with arguments matching `{pattern}`")
             }

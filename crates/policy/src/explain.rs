@@ -29,7 +29,7 @@ pub struct PartExplanation<'a> {
 }
 
 /// The reason why a rule about the tool did not decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// It matches, but another rule wins.
     Outweighed,
@@ -45,6 +45,9 @@ impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Uncertain(caution) => return write!(f, "may apply: {caution}"),
+            Self::NotMatching(Mismatch::NotReading(reason)) => {
+                return write!(f, "covers commands that only read: {reason}");
+            }
             Self::Outweighed => "also matches, but another rule wins",
             Self::Denied => "also matches, but a deny rule overrides saved approvals",
             Self::NotMatching(Mismatch::Tool) => "covers other tools",

@@ -53,6 +53,7 @@ mod problem;
 mod programs;
 mod protected;
 mod reach;
+mod reading;
 mod rule;
 mod save;
 mod setting;
@@ -70,6 +71,9 @@ pub use mode::ApprovalMode;
 pub use parse::parse_rules;
 pub use problem::{Problem, ProblemEffect};
 pub use reach::{Reach, SavedFiles};
+pub use reading::{
+    CommandReading, LineReading, NotReading, ReadPath, ReadPathKind, ReadSource, ReadingVerdicts,
+};
 pub use rule::{CommandPrefix, Condition, Rule, RuleSource, SHELL_TOOL, ServerPattern, ToolPattern, Verdict};
 pub use save::{AllowedCalls, AlwaysAllow, revoke_saved, save_always_allow};
 pub use setting::{SettingVerdict, rule_from_setting};

@@ -40,6 +40,11 @@ impl ParsedLine {
             .map(|(_, command)| command)
     }
 
+    /// The place of one of its commands in the script.
+    pub(crate) fn index_of(&self, command: &SimpleCommand) -> Option<usize> {
+        self.script.commands.iter().position(|own| std::ptr::eq(own, command))
+    }
+
     pub(crate) fn has_several(&self) -> bool {
         self.commands().nth(1).is_some()
     }

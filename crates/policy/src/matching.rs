@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::caution::Caution;
 use crate::line::ParsedLine;
 use crate::programs::{OptionEffect, is_runner, risky_options};
+use crate::reading::{NotReading, ReadingVerdicts};
 use crate::rule::{Condition, PrefixMatch, Rule, SHELL_TOOL, ToolPattern, Verdict};
 use crate::{ApprovalMode, stable_json};
 
@@ -34,13 +35,15 @@ pub struct Call<'a> {
     pub annotations: Option<&'a Map<String, Value>>,
     /// The file that it would change, where that is known; of some tools their arguments tell.
     pub writes: Option<&'a Path>,
+    /// The commands of its line that only read; unless somebody looked, none do.
+    pub reading: Option<&'a ReadingVerdicts>,
 }
 
 impl<'a> Call<'a> {
     /// A call of a built-in tool by the main agent.
     pub fn new(tool: &'a str, args: &'a Value) -> Self {
         let args = Some(args).filter(|args| !args.is_null());
-        Self { tool, args, server: None, subagent: None, annotations: None, writes: None }
+        Self { tool, args, server: None, subagent: None, annotations: None, writes: None, reading: None }
     }
 
     /// The same call of a tool of this MCP server.
@@ -61,8 +64,14 @@ impl<'a> Call<'a> {
         Self { writes: Some(file), ..self }
     }
 
+    /// The same call, with what is known of the commands that only read.
+    #[must_use]
+    pub fn reading(self, verdicts: &'a ReadingVerdicts) -> Self {
+        Self { reading: Some(verdicts), ..self }
+    }
+
     /// The command line, if the call is one.
-    pub(crate) fn command(&self) -> Option<&'a str> {
+    pub fn command(&self) -> Option<&'a str> {
         self.args.filter(|_| self.tool == SHELL_TOOL)?.get("command")?.as_str()
     }
 
@@ -96,7 +105,7 @@ impl Default for Situation {
 }
 
 /// The reason why a rule is not about a call, the first that is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// It covers other tools.
     Tool,
@@ -112,6 +121,8 @@ pub enum Mismatch {
     Annotations,
     /// The arguments do not match.
     Arguments,
+    /// The command may do more than read.
+    NotReading(NotReading),
 }
 
 /// The sessions in which a rule applies: interactive or not.
@@ -124,7 +135,7 @@ pub enum Wants {
 }
 
 /// The result of matching a rule against a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     Yes,
     No(Mismatch),
@@ -167,7 +178,7 @@ impl<'a> Whole<'a> {
             let is_found = match &rule.condition {
                 Condition::Arguments(pattern) => self.json().is_some_and(|json| pattern.is_match(json)),
                 Condition::Command(pattern) => self.call.command().is_some_and(|line| pattern.is_match(line)),
-                Condition::Always | Condition::Prefixes(_) => false,
+                Condition::Always | Condition::Prefixes(_) | Condition::Reading => false,
             };
             self.found.borrow_mut().push((std::ptr::from_ref(rule), is_found));
             is_found
@@ -217,10 +228,19 @@ impl<'a> RuleQuestion<'a> {
             return Match::Yes;
         } else if let Some(caution) = self.may_match(rule) {
             return Match::Maybe(caution);
+        } else if let (Condition::Reading, Err(reason)) = (&rule.condition, self.reads()) {
+            Mismatch::NotReading(reason.clone())
         } else {
             Mismatch::Arguments
         };
         Match::No(no)
+    }
+
+    /// Whether the command only reads, or the reason why it may do more.
+    fn reads(&self) -> Result<(), &NotReading> {
+        let Some((line, command)) = self.command else { return Err(&NotReading::Untrusted) };
+        let verdicts = self.call.reading.ok_or(&NotReading::Untrusted)?;
+        line.index_of(command).map_or(Err(&NotReading::Untrusted), |index| verdicts.get(index))
     }
 
     fn is_tool(&self, pattern: &ToolPattern, rule: &Rule) -> bool {
@@ -254,11 +274,12 @@ impl<'a> RuleQuestion<'a> {
             return match &rule.condition {
                 Condition::Always => true,
                 Condition::Arguments(_) => self.whole.has(rule),
-                Condition::Prefixes(_) | Condition::Command(_) => false,
+                Condition::Prefixes(_) | Condition::Command(_) | Condition::Reading => false,
             };
         };
         let is_met = match &rule.condition {
             Condition::Always => true,
+            Condition::Reading => self.reads().is_ok(),
             Condition::Arguments(pattern) => {
                 self.alone_json(command).is_some_and(|json| pattern.is_match(json))
                     || is_strict && self.whole.has(rule)
@@ -281,6 +302,7 @@ impl<'a> RuleQuestion<'a> {
         let before = || command.words.get(word).map(|word| &command.text[..word.span.start]);
         match &rule.condition {
             Condition::Always => true,
+            Condition::Reading => false,
             Condition::Prefixes(prefixes) => {
                 prefixes.iter().any(|prefix| prefix.len() > word && prefix.begins(&command.words))
             }
@@ -355,6 +377,6 @@ fn is_mentioned(rule: &Rule, words: &[ShellWord]) -> bool {
             names.any(|name| prefixes.iter().any(|prefix| prefix.program() == name))
         }
         Condition::Command(pattern) => (0..words.len()).any(|at| matches_words(pattern, &words[at..])),
-        Condition::Always | Condition::Arguments(_) => false,
+        Condition::Always | Condition::Arguments(_) | Condition::Reading => false,
     }
 }

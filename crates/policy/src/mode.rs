@@ -7,7 +7,7 @@ use crate::PolicyError;
 /// The approval mode: which calls need the user's approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ApprovalMode {
-    /// Reads run freely; edits and commands need approval.
+    /// Reads run freely; edits and other commands need approval.
     #[default]
     Default,
     /// Edits run freely too.

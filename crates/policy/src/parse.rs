@@ -45,6 +45,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("argsPattern", "args_pattern"),
     ("commandPrefix", "command_prefix"),
     ("commandRegex", "command_regex"),
+    ("readOnly", "read_only"),
     ("decision", "decision"),
     ("priority", "priority"),
     ("modes", "modes"),
@@ -306,7 +307,7 @@ impl<'a> FieldReader<'a, '_, '_> {
     }
 
     fn condition(&mut self, tools: &[ToolPattern]) -> Condition {
-        let given: Vec<_> = ["argsPattern", "commandPrefix", "commandRegex"]
+        let given: Vec<_> = ["argsPattern", "commandPrefix", "commandRegex", "readOnly"]
             .into_iter()
             .filter(|field| self.get(field).is_some())
             .collect();
@@ -320,6 +321,7 @@ impl<'a> FieldReader<'a, '_, '_> {
             self.report_invalid(field, &format!("requires toolName = {SHELL_TOOL:?}"));
         }
         let condition = match field {
+            "readOnly" => self.boolean(field).filter(|is| *is).map(|_| Ok(Condition::Reading)),
             "argsPattern" => self.text(field).map(compile).map(|pattern| pattern.map(Condition::Arguments)),
             "commandRegex" => {
                 self.text(field).map(compile_anchored).map(|pattern| pattern.map(Condition::Command))

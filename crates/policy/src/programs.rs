@@ -15,7 +15,7 @@ static OPTIONS: LazyLock<Vec<ProgramOptions>> = LazyLock::new(|| {
         .collect()
 });
 
-fn entries(data: &'static str) -> impl Iterator<Item = &'static str> {
+pub(crate) fn entries(data: &'static str) -> impl Iterator<Item = &'static str> {
     data.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 

@@ -189,6 +189,8 @@ pub enum Condition {
     Prefixes(Vec<CommandPrefix>),
     /// The expression matches the beginning of the command.
     Command(Regex),
+    /// The command only reads, see [`crate::LineReading`].
+    Reading,
 }
 
 /// The first words of a command.

@@ -563,6 +563,7 @@ fn an_explanation_names_the_rule_and_those_that_lost() {
   decided by allow rule "lists" (user 4.100, test.toml:1)
   deny rule "plans" (user 4.100, test.toml:7) does not apply in this mode
   allow rule "everything" (default 1.998, built in) does not apply in this mode
+  allow rule "reading commands" (default 1.045, built in) covers commands that only read: the folder is not trusted
   deny rule "planning" (default 1.040, built in) does not apply in this mode
   deny rule "changes without a user" (default 1.010, built in) applies only in non-interactive sessions
   ask_user rule "changes" (default 1.010, built in) also matches, but another rule wins
@@ -572,6 +573,7 @@ fn an_explanation_names_the_rule_and_those_that_lost() {
   deny rule "plans" (user 4.100, test.toml:7) does not apply in this mode
   allow rule "lists" (user 4.100, test.toml:1) requires other arguments
   allow rule "everything" (default 1.998, built in) does not apply in this mode
+  allow rule "reading commands" (default 1.045, built in) covers commands that only read: the folder is not trusted
   deny rule "planning" (default 1.040, built in) does not apply in this mode
   deny rule "changes without a user" (default 1.010, built in) applies only in non-interactive sessions
 "#

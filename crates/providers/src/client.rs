@@ -67,6 +67,14 @@ impl HttpModel {
         &self.provider
     }
 
+    pub(crate) fn http(&self) -> &HttpClient {
+        &self.http
+    }
+
+    pub(crate) fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
     /// Has the provider count the tokens of a request; `None` where it has no way to.
     pub async fn count(&self, request: Request) -> Result<Option<TokenCount>, ModelError> {
         let format = self.provider.format;
@@ -216,21 +224,7 @@ impl Post {
         let provider = &http.provider;
         let unknown = || ModelError::UnknownModel { model: model.to_string(), nearest: Vec::new() };
         let uri = provider.endpoint.join(path).ok_or_else(unknown)?;
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(concat!("longhaul/", env!("CARGO_PKG_VERSION"))));
-        if provider.format == WireFormat::Anthropic {
-            headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
-        }
-        if let Some((name, value)) = key_header(provider)? {
-            headers.insert(name, value);
-        }
-        let credentials = Target::of(&uri).and_then(|target| http.http.proxies.authorisation(&target));
-        if let Some(mut value) = credentials.and_then(|value| HeaderValue::try_from(value).ok()) {
-            value.set_sensitive(true);
-            headers.insert(PROXY_AUTHORIZATION, value);
-        }
+        let headers = common_headers(http, &uri)?;
         let body = serde_json::to_vec(body).expect("JSON values can be written").into();
         Ok(Self { model: model.to_string(), uri, headers, body, rules })
     }
@@ -300,6 +294,27 @@ impl Post {
             Failure::lasting(ModelError::NotAModel { host, reason: "returned no token count".into() })
         })
     }
+}
+
+/// The headers of any call to an address of a provider.
+pub(crate) fn common_headers(http: &HttpModel, uri: &Uri) -> Result<HeaderMap, ModelError> {
+    let provider = &http.provider;
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("longhaul/", env!("CARGO_PKG_VERSION"))));
+    if provider.format == WireFormat::Anthropic {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    }
+    if let Some((name, value)) = key_header(provider)? {
+        headers.insert(name, value);
+    }
+    let credentials = Target::of(uri).and_then(|target| http.http.proxies.authorisation(&target));
+    if let Some(mut value) = credentials.and_then(|value| HeaderValue::try_from(value).ok()) {
+        value.set_sensitive(true);
+        headers.insert(PROXY_AUTHORIZATION, value);
+    }
+    Ok(headers)
 }
 
 /// The header that carries the key. A key is never part of an address.

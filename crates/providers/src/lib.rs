@@ -39,6 +39,7 @@ mod http;
 mod known;
 mod limits;
 mod names;
+mod offers;
 mod prices;
 mod retry;
 mod settings;
@@ -51,7 +52,8 @@ pub use http::{
 };
 pub use known::{KnownProvider, known_providers};
 pub use limits::AnswerLimits;
-pub use names::{Choice, choose, compressor_for};
-pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices};
+pub use names::{Choice, choose, compressor_for, default_model, model_aliases};
+pub use offers::OfferedModel;
+pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices, priced_models};
 pub use retry::{RetrySettings, Surroundings, Waiting};
 pub use settings::{Endpoint, EndpointError, Key, ModelSettings, ProviderSettings};

@@ -20,6 +20,9 @@ pub struct Choice<'a> {
 /// Short names for models.
 static ALIASES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| pairs(include_str!("data/aliases.txt")));
 
+/// The model of each provider to talk to where none is named.
+static DEFAULTS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| pairs(include_str!("data/defaults.txt")));
+
 /// Gemini CLI's names for the models that compact conversations.
 static COMPRESSORS: LazyLock<Vec<(&str, &str)>> =
     LazyLock::new(|| pairs(include_str!("data/compressors.txt")));
@@ -68,6 +71,16 @@ pub fn choose<'a>(
     }
 }
 
+/// The model of a provider to talk to where none is named; none for a server of one's own.
+pub fn default_model(provider: &str) -> Option<&'static str> {
+    DEFAULTS.iter().find(|(known, _)| *known == provider).map(|(_, model)| resolve_alias(model))
+}
+
+/// The short names of models, with what each stands for.
+pub fn model_aliases() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALIASES.iter().copied()
+}
+
 /// The model that a short name stands for; any other name stands for itself.
 pub(crate) fn resolve_alias(name: &str) -> &str {
     let known = ALIASES.iter().chain(COMPRESSORS.iter()).find(|(alias, _)| *alias == name);
@@ -96,7 +109,7 @@ pub(crate) fn nearest_models(name: &str, more: &[&str]) -> Vec<String> {
     let aliases = ALIASES.iter().flat_map(|(alias, model)| [*alias, *model]);
     // Beginnings of names, such as `gemini-`, are no names.
     let tables = known_models().map(|(known, _)| known).filter(|known| !known.ends_with('-'));
-    let priced = crate::prices::known_names();
+    let priced = crate::prices::priced_models();
     let known: Vec<&str> = aliases.chain(tables).chain(priced).collect();
     let mut alike: Vec<(f64, &str)> = known
         .into_iter()
@@ -170,6 +183,22 @@ mod tests {
         ] {
             assert_eq!(compressor_for(model), (alias, compressor), "{model}");
         }
+    }
+
+    #[test]
+    fn defaults_and_short_names_are_known_models_of_their_providers() {
+        let providers = providers();
+        for (provider, _) in DEFAULTS.iter() {
+            let model = default_model(provider).expect("listed");
+            assert_eq!(choose(model, &providers, None).expect(model).provider.name, *provider);
+        }
+        for (alias, model) in model_aliases() {
+            assert!(
+                crate::prices::priced_models().any(|known| known == model),
+                "{alias}: no prices of {model}"
+            );
+        }
+        assert_eq!(default_model("ollama"), None);
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl CacheWriting {
 }
 
 /// The names of the models whose prices are known.
-pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
+pub fn priced_models() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|(name, _)| *name)
 }
 

@@ -112,6 +112,11 @@ impl ProviderSettings {
         }
     }
 
+    /// True if a call can be made: there is a key, or none is needed.
+    pub fn is_callable(&self) -> bool {
+        !matches!(self.key, Key::Missing { .. }) || self.endpoint.is_local()
+    }
+
     /// A model's context window: what the user states, else the table's.
     pub fn window(&self, model: &str) -> TokenCount {
         context_window(Some(model), self.models.get(model).and_then(|model| model.window)).0
@@ -173,6 +178,12 @@ impl Endpoint {
         let host = self.base.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         let is_loopback = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified());
         is_loopback || host == "localhost" || host.ends_with(".localhost")
+    }
+
+    /// The address of `path` on the same server, whatever path the endpoint itself has.
+    pub(crate) fn at_root(&self, path: &str) -> Option<Uri> {
+        let (scheme, authority) = (self.base.scheme_str()?, self.base.authority()?);
+        format!("{scheme}://{authority}{path}").parse().ok()
     }
 
     /// The address with `path` behind it. A version at the beginning of `path` is left out where the base ends with one.

@@ -405,7 +405,7 @@ fn fold(log: &Log) -> (Transcript, usize) {
     longhaul_formats::read(file, &mut |event| match event {
         Event::Change(change) => transcript.apply(change),
         Event::Warning(_) => warnings += 1,
-        Event::Side { .. } | Event::CompactionStart | Event::CompactionEnd => {}
+        Event::Side { .. } | Event::Call(_) | Event::CompactionStart | Event::CompactionEnd => {}
     })
     .expect("readable");
     (transcript, warnings)

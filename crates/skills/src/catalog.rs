@@ -30,28 +30,54 @@ const MOST_MATCHES: usize = 10;
 /// The prompt about skills that the list leaves out.
 const SEARCH_GUIDANCE: &str = include_str!("prompts/search.md");
 
+/// The brief form of the guidance, for a small window.
+const BRIEF_GUIDANCE: &str = include_str!("prompts/guidance_brief.md");
+
+/// The most characters of the list in a small window, and of one description there.
+const LONGEST_BRIEF_LIST: usize = 700;
+const BRIEF_DESCRIPTION: usize = 100;
+
+/// The room that the list has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CatalogRoom {
+    /// About four thousand tokens at most.
+    #[default]
+    Usual,
+    /// About two hundred tokens, for a model with a small window.
+    Small,
+}
+
 /// The guidance and the list; nothing where there are no skills. The same skills give the same bytes.
 ///
 /// ```
-/// use longhaul_skills::{SkillPlaces, SkillSettings, load_skills, render_catalog};
+/// use longhaul_skills::{CatalogRoom, SkillPlaces, SkillSettings, load_skills, render_catalog};
 ///
 /// let text = "---\nname: tides\ndescription: Reads </available_skills> tide tables.\n---\nOpen the table.";
 /// let places = SkillPlaces { builtin: vec![text], ..SkillPlaces::default() };
 /// let skills = load_skills(&places, &SkillSettings::default());
-/// let list = render_catalog(skills.enabled());
+/// let list = render_catalog(skills.enabled(), CatalogRoom::Usual);
 /// assert!(list.contains("<name>tides</name>"));
 /// assert_eq!(list.matches("</available_skills>").count(), 1);
 /// ```
-pub fn render_catalog<'a>(skills: impl IntoIterator<Item = &'a Skill>) -> String {
+pub fn render_catalog<'a>(skills: impl IntoIterator<Item = &'a Skill>, room: CatalogRoom) -> String {
     let skills: Vec<&Skill> = skills.into_iter().collect();
     if skills.is_empty() {
         return String::new();
+    }
+    if room == CatalogRoom::Small {
+        let ShortList { text, unlisted } = short_list(&skills, LONGEST_BRIEF_LIST, BRIEF_DESCRIPTION);
+        let more = match unlisted {
+            0 => String::new(),
+            unlisted => format!("  {unlisted} more are not listed; a wrong name is answered with others.\n"),
+        };
+        let guidance = BRIEF_GUIDANCE.trim_end();
+        return format!("{guidance}\n<available_skills>\n{text}{more}</available_skills>\n");
     }
     let guidance = SKILL_GUIDANCE.trim_end();
     if let Some(list) = whole_list(&skills) {
         return format!("{guidance}\n<available_skills>\n{list}</available_skills>\n");
     }
-    let ShortList { text, unlisted } = short_list(&skills);
+    let ShortList { text, unlisted } = short_list(&skills, LONGEST_LIST, SHORT_DESCRIPTION);
     let search = SEARCH_GUIDANCE.trim_end();
     let more = match unlisted {
         0 => String::new(),
@@ -95,10 +121,10 @@ struct ShortList {
 
 /// The names that fit, then their descriptions while those fit. What is nearest to the work comes first: the workspace's, the
 /// user's, then the others, each by name.
-fn short_list(skills: &[&Skill]) -> ShortList {
+fn short_list(skills: &[&Skill], longest: usize, longest_description: usize) -> ShortList {
     let mut order: Vec<&Skill> = skills.to_vec();
     order.sort_by_key(|skill| (Reverse(skill.tier), skill.name.key()));
-    let mut left = LONGEST_LIST;
+    let mut left = longest;
     let mut listed: Vec<&Skill> = Vec::new();
     for skill in &order {
         match left.checked_sub(entry(skill, None).chars().count()) {
@@ -110,7 +136,7 @@ fn short_list(skills: &[&Skill]) -> ShortList {
     let mut described: BTreeSet<String> = BTreeSet::new();
     for skill in &listed {
         let longer =
-            entry(skill, Some(SHORT_DESCRIPTION)).chars().count() - entry(skill, None).chars().count();
+            entry(skill, Some(longest_description)).chars().count() - entry(skill, None).chars().count();
         match left.checked_sub(longer) {
             Some(rest) => left = rest,
             None => break,
@@ -121,7 +147,7 @@ fn short_list(skills: &[&Skill]) -> ShortList {
     listed.sort_by_key(|skill| (!described.contains(&skill.name.key()), skill.name.key()));
     let text = listed
         .iter()
-        .map(|skill| entry(skill, described.contains(&skill.name.key()).then_some(SHORT_DESCRIPTION)))
+        .map(|skill| entry(skill, described.contains(&skill.name.key()).then_some(longest_description)))
         .collect();
     ShortList { text, unlisted }
 }
@@ -188,7 +214,7 @@ mod tests {
     #[test]
     fn skills_are_listed_with_their_places() {
         let skills = [skill("a", "Does <a> & b."), skill("b", "Does b.")];
-        let text = render_catalog(&skills);
+        let text = render_catalog(&skills, CatalogRoom::Usual);
         let list = &text[text.find("<available_skills>").unwrap()..];
         assert_eq!(
             list,
@@ -196,7 +222,7 @@ mod tests {
              <location>/s/a/SKILL.md</location>\n  </skill>\n  <skill>\n    <name>b</name>\n    \
              <description>Does b.</description>\n    <location>/s/b/SKILL.md</location>\n  </skill>\n</available_skills>\n"
         );
-        assert_eq!(render_catalog(&[]), "");
+        assert_eq!(render_catalog(&[], CatalogRoom::Usual), "");
     }
 
     fn list_of(text: &str) -> &str {
@@ -208,9 +234,12 @@ mod tests {
         let mut skills: Vec<Skill> =
             (0..100).map(|number| skill(&format!("s{number:03}"), &"é".repeat(2_000))).collect();
         skills.push(Skill { tier: SkillTier::Workspace, ..skill("zz", "Of this workspace.") });
-        let text = render_catalog(&skills);
+        let text = render_catalog(&skills, CatalogRoom::Usual);
         assert!(needs_search(&skills) && !needs_search(&skills[..1]));
-        assert!(text.contains(SEARCH_TOOL) && !render_catalog(&skills[..1]).contains(SEARCH_TOOL));
+        assert!(
+            text.contains(SEARCH_TOOL)
+                && !render_catalog(&skills[..1], CatalogRoom::Usual).contains(SEARCH_TOOL)
+        );
         assert!(list_of(&text).chars().count() < LONGEST_LIST + 100);
         assert!(skills.iter().all(|skill| text.contains(&format!("<name>{}</name>", skill.name))));
         let described = text.matches("<description>").count();
@@ -222,15 +251,18 @@ mod tests {
         assert!(text.contains("<skill><name>s099</name></skill>") && !text.contains("are not listed"));
         let mut turned: Vec<&Skill> = skills.iter().collect();
         turned.reverse();
-        assert_eq!(render_catalog(turned), text, "their order does not matter");
-        assert_eq!(render_catalog(&skills[..1]).matches('é').count(), LONGEST_DESCRIPTION);
+        assert_eq!(render_catalog(turned, CatalogRoom::Usual), text, "their order does not matter");
+        assert_eq!(
+            render_catalog(&skills[..1], CatalogRoom::Usual).matches('é').count(),
+            LONGEST_DESCRIPTION
+        );
     }
 
     #[test]
     fn more_names_than_fit_are_counted() {
         let skills: Vec<Skill> =
             (0..2_000).map(|number| skill(&format!("skill-{number:04}"), "Does it.")).collect();
-        let text = render_catalog(&skills);
+        let text = render_catalog(&skills, CatalogRoom::Usual);
         let named = text.matches("<name>").count();
         assert!(
             text.contains(&format!("  {} more are not listed.\n</available_skills>\n", 2_000 - named)),
@@ -263,5 +295,17 @@ mod tests {
             render_matches(&[&docs]),
             "<available_skills>\n  <skill><name>publish-docs</name><description>Builds &lt;and&gt; uploads.</description></skill>\n</available_skills>"
         );
+    }
+
+    #[test]
+    fn a_small_window_gets_a_short_list() {
+        let skills: Vec<Skill> =
+            (0..200).map(|index| skill(&format!("skill-{index}"), &"Reads tides. ".repeat(30))).collect();
+        let text = render_catalog(&skills, CatalogRoom::Small);
+        assert!(text.len() < LONGEST_BRIEF_LIST + 400, "{}", text.len());
+        assert!(text.contains("skill-0") && text.contains("more are not listed"), "{text}");
+        let one = render_catalog(&skills[..1], CatalogRoom::Small);
+        assert!(one.contains("Reads tides") && !one.contains("not listed"), "{one}");
+        assert_eq!(render_catalog(&[], CatalogRoom::Small), "");
     }
 }

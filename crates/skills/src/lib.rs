@@ -56,7 +56,9 @@ mod state;
 mod unpack;
 
 pub use activate::{Activation, load_activation};
-pub use catalog::{ACTIVATE_TOOL, SEARCH_TOOL, needs_search, render_catalog, render_matches, search_skills};
+pub use catalog::{
+    ACTIVATE_TOOL, CatalogRoom, SEARCH_TOOL, needs_search, render_catalog, render_matches, search_skills,
+};
 pub use digest::{DeedEnding, DeedPurpose, DigestStep, SessionDeed, SessionDigest};
 pub use discover::{
     BUILTIN, Location, OverriddenSkill, RefusedSkill, Skill, SkillFolder, SkillPlaces, SkillSettings,

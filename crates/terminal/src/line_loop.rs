@@ -44,6 +44,9 @@ pub(crate) async fn run(
     for notice in &options.greeting {
         line_loop.handle(UiInput::Failed(notice.clone()))?;
     }
+    if let Some(prompt) = &options.first_prompt {
+        line_loop.handle(UiInput::Submit(prompt.clone()))?;
+    }
     line_loop.prompt()?;
     let mut is_reading = true;
     while line_loop.exit.is_none() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{Approval, ApprovalRequest, Event, UserQuestion};
-use longhaul_conversation::MessageId;
+use longhaul_conversation::{MessageId, Ordinal};
 use longhaul_engine::PassOutcome;
 use longhaul_policy::ApprovalMode;
 
@@ -28,6 +28,8 @@ pub(crate) enum DriverCommand {
     PreviewCompaction,
     /// Undoes the newest compaction.
     UndoCompaction,
+    /// Drops the tool outputs of a message, or of a turn by its first message, named by a number such as `m12`.
+    DropOutputs(Ordinal),
     /// Shows a page.
     Show(Topic),
     /// Adds a rule.
@@ -104,6 +106,9 @@ pub(crate) enum Topic {
     AllSkills,
     Model,
     Tools,
+    Agents,
+    /// MCP servers.
+    Servers,
     Policy,
     Hooks,
     Trust,

@@ -84,6 +84,9 @@ impl<'a> ScreenLoop<'a> {
         for notice in &options.greeting {
             entered.handle(UiInput::Failed(notice.clone()))?;
         }
+        if let Some(prompt) = &options.first_prompt {
+            entered.handle(UiInput::Submit(prompt.clone()))?;
+        }
         entered.draw()?;
         Ok(entered)
     }

@@ -72,6 +72,11 @@ pub trait Services: Send + Sync {
     /// The trust state of this folder and its consequences.
     fn trust(&self) -> Page;
 
+    /// The MCP servers with their state and tools.
+    fn servers(&self) -> Page {
+        Page::new("No MCP servers here.")
+    }
+
     /// The available skills.
     fn skills(&self) -> Vec<SkillChoice> {
         Vec::new()
@@ -127,6 +132,11 @@ pub trait Services: Send + Sync {
         Err(Notice::error("The inbox is empty."))
     }
 
+    /// The command that resumes the session later, if it can be.
+    fn resume_command(&self) -> Option<String> {
+        None
+    }
+
     /// Ends all background work and completes the session.
     fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()>;
 }
@@ -169,6 +179,8 @@ pub struct Options {
     pub editor: String,
     /// Notices to show first.
     pub greeting: Vec<Notice>,
+    /// A prompt to send at the start, as if it had been typed.
+    pub first_prompt: Option<String>,
 }
 
 /// An output surface.

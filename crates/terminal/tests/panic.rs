@@ -42,6 +42,7 @@ fn panics() {
         history: None,
         editor: "vi".into(),
         greeting: Vec::new(),
+        first_prompt: None,
     };
     let start = |_: &NoticeSender| -> Result<(Nobody, OpenedSession), Notice> { panic!("as it was to") };
     longhaul_terminal::run(start, &options).expect("a terminal");

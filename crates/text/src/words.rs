@@ -172,7 +172,8 @@ impl Word {
         self.flags & OPENS != 0
     }
 
-    pub(crate) fn is_quoted(&self) -> bool {
+    /// Returns true if it stands in code or quotation marks.
+    pub fn is_quoted(&self) -> bool {
         self.flags & QUOTED != 0
     }
 

@@ -11,7 +11,7 @@ use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::{WalkBuilder, WalkState};
 use longhaul_conversation::CallId;
-use longhaul_tools::{GrepSearch, Roots, Tool, ToolInvocation};
+use longhaul_tools::{GrepSearch, PermittedEffects, Roots, Tool, ToolInvocation};
 use longhaul_workspace::Ignoring;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -55,7 +55,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn run(runtime: &tokio::runtime::Runtime, tool: &GrepSearch, pattern: &str) -> String {
     let (id, cancel) = (CallId::new("c"), CancellationToken::new());
     let args = json!({ "pattern": pattern });
-    let call = ToolInvocation { id: &id, args: &args, progress: &|_| (), cancel: &cancel };
+    let call = ToolInvocation {
+        id: &id,
+        args: &args,
+        progress: &|_| (),
+        cancel: &cancel,
+        permitted: PermittedEffects::Any,
+    };
     runtime.block_on(tool.run(call)).outcome.text().to_string()
 }
 

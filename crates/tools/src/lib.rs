@@ -59,6 +59,7 @@ pub use roots::{AllowedFiles, PathRefusal, Roots};
 pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings, StopJob};
 pub use todos::WriteTodos;
 pub use tool::{
-    BoxFuture, Preview, TodoItem, TodoStatus, Tool, ToolAnswer, ToolDisplay, ToolInvocation, ToolOutcome,
+    BoxFuture, PermittedEffects, Preview, TodoItem, TodoStatus, Tool, ToolAnswer, ToolDisplay,
+    ToolInvocation, ToolOutcome, ToolSource,
 };
 pub use write::WriteFile;

@@ -22,6 +22,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// The MCP server that the tool is of.
+    fn server(&self) -> Option<&str> {
+        None
+    }
+
     /// Previews the effect of a call, for approval. Changes nothing.
     ///
     /// # Errors
@@ -30,6 +35,12 @@ pub trait Tool: Send + Sync {
 
     /// Runs a call to its end. A cancelled call answers soon and leaves nothing running.
     fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer>;
+}
+
+/// Tools that come and go while an agent works, such as those of servers that connect in the background.
+pub trait ToolSource: Send + Sync {
+    /// The tools to declare now.
+    fn tools(&self) -> Vec<&dyn Tool>;
 }
 
 /// A call to run.
@@ -43,6 +54,18 @@ pub struct ToolInvocation<'a> {
     pub progress: &'a (dyn Fn(&str) + Send + Sync),
     /// Cancels the call.
     pub cancel: &'a CancellationToken,
+    /// The effects that were permitted.
+    pub permitted: PermittedEffects,
+}
+
+/// The effects that a call may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PermittedEffects {
+    /// Whatever the tool does.
+    #[default]
+    Any,
+    /// It was permitted because it only reads: programs that configuration would start meanwhile are switched off.
+    ReadingOnly,
 }
 
 /// The effect of a call.

@@ -247,7 +247,7 @@ pub(crate) async fn search<T: Send + 'static>(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Tool, ToolInvocation};
+    use crate::{PermittedEffects, Tool, ToolInvocation};
     use longhaul_conversation::CallId;
     use serde_json::Value;
 
@@ -292,7 +292,15 @@ pub(crate) mod tests {
     pub(crate) fn call_until(tool: &dyn Tool, args: &Value, cancel: &CancellationToken) -> ToolOutcome {
         let id = CallId::new("c");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(tool.run(ToolInvocation { id: &id, args, progress: &|_| (), cancel })).outcome
+        runtime
+            .block_on(tool.run(ToolInvocation {
+                id: &id,
+                args,
+                progress: &|_| (),
+                cancel,
+                permitted: PermittedEffects::Any,
+            }))
+            .outcome
     }
 
     #[test]

@@ -111,6 +111,11 @@ impl Home {
         self.root.join("longhaul").join("trusted_contents.json")
     }
 
+    /// The index of sessions found in the places of other agents; it can be deleted at any time.
+    pub fn found_sessions(&self) -> PathBuf {
+        self.root.join("longhaul").join("found_sessions.json")
+    }
+
     /// Which hooks of projects the user has been told of.
     pub fn trusted_hooks(&self) -> PathBuf {
         self.root.join("trusted_hooks.json")
@@ -155,6 +160,11 @@ impl Home {
     /// The installed extensions.
     pub fn extensions(&self) -> PathBuf {
         self.root.join("extensions")
+    }
+
+    /// The folder of what the guard of other agents remembers.
+    pub fn guard(&self) -> PathBuf {
+        self.root.join("longhaul").join("guard")
     }
 
     /// The folder that has one folder of sessions, logs and memory for each project.

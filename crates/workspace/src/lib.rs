@@ -52,9 +52,11 @@ mod paths;
 mod process;
 mod project_id;
 mod protected;
+mod sandbox;
 mod shared_lock;
 mod staged;
 mod trust;
+mod worktree;
 mod write;
 mod written_folders;
 
@@ -77,6 +79,7 @@ pub use open::open_without_links;
 pub use process::{CommandLine, Process, ProcessEnd};
 pub use project_id::{IdOrigin, LookUp, Note, ProjectId, ProjectIdentity, Projects, project_hash};
 pub use protected::{ProtectedFile, ProtectedFiles, ProtectedKind};
+pub use sandbox::{NetworkAccess, Sandbox};
 pub use staged::{
     STAGED_PREFIX, StagedFolder, find_strays, is_abandoned, is_staged_name, remove_strays, staged_file,
 };
@@ -84,6 +87,7 @@ pub use trust::{
     ContentChange, Contents, Decider, Fingerprint, Trust, TrustLevel, TrustQuery, TrustRule, TrustedContents,
     TrustedFolders, changes_between,
 };
+pub use worktree::main_worktree;
 pub use write::{
     Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,
     may_write_in, write_private_atomically, write_private_cache,

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
+use crate::Sandbox;
+
 /// After what time a group is first asked again whether it is empty, as no system tells; then after twice the time each.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -27,6 +29,8 @@ pub struct CommandLine<'a> {
     pub folder: &'a Path,
     /// Every variable that it finds in its environment; later ones replace earlier ones.
     pub environment: &'a [(OsString, OsString)],
+    /// The sandbox that it runs in, if any.
+    pub sandbox: Option<&'a Sandbox>,
 }
 
 impl CommandLine<'_> {
@@ -62,7 +66,16 @@ impl CommandLine<'_> {
         #[cfg(unix)]
         command.process_group(0);
         connect(&mut command)?;
-        let child = command.spawn()?;
+        let child = match self.sandbox {
+            None => command.spawn()?,
+            Some(sandbox) => {
+                let runtime = tokio::runtime::Handle::current();
+                sandbox.run(|| {
+                    let _runtime = runtime.enter();
+                    command.spawn()
+                })?
+            }
+        };
         let group = ProcessGroup::of(&child);
         Ok(Process { child, group })
     }
@@ -262,7 +275,7 @@ mod tests {
 
     fn start(text: &str) -> Process {
         let environment: Vec<_> = std::env::vars_os().collect();
-        let line = CommandLine { text, folder: Path::new("/"), environment: &environment };
+        let line = CommandLine { text, folder: Path::new("/"), environment: &environment, sandbox: None };
         let connect = |command: &mut Command| {
             command.stdin(Stdio::null()).stdout(Stdio::piped());
             Ok(())

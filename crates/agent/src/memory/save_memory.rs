@@ -166,7 +166,14 @@ mod tests {
 
     async fn run(tool: &SaveMemory, args: Value) -> ToolAnswer {
         let (id, cancel) = (CallId::from("c1"), CancellationToken::new());
-        tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await
+        tool.run(ToolInvocation {
+            id: &id,
+            args: &args,
+            progress: &|_| {},
+            cancel: &cancel,
+            permitted: longhaul_tools::PermittedEffects::Any,
+        })
+        .await
     }
 
     #[tokio::test]

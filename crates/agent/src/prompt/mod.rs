@@ -7,4 +7,4 @@ pub(crate) use session_context::has_session_context;
 #[cfg(test)]
 pub(crate) use session_context::is_session_context;
 pub use session_context::{SessionContext, folder_tree};
-pub use system_prompt::{MemorySaving, PromptOptions, PromptSection, render_prompt};
+pub use system_prompt::{MemorySaving, PromptDetail, PromptOptions, PromptSection, render_prompt};

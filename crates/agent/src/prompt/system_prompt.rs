@@ -1,5 +1,6 @@
 //! The system prompt: sections of our own, each of which can be left out, or a text of the user's in their place.
 
+use longhaul_conversation::TokenCount;
 use longhaul_memory::{SAVE_GUIDANCE, SAVE_TOOL};
 
 use crate::subagents::Subagents;
@@ -37,6 +38,28 @@ pub struct PromptOptions {
     pub skills: String,
     /// The way in which facts are saved.
     pub saving: MemorySaving,
+    /// The length of the built-in sections.
+    pub detail: PromptDetail,
+}
+
+/// The length of the system prompt, and the number of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PromptDetail {
+    /// Everything that helps.
+    #[default]
+    Full,
+    /// The essentials, for a model with a small window; there are no sub-agents.
+    Brief,
+}
+
+impl PromptDetail {
+    /// The largest window in which room is scarce: what is said in full takes a fifth of it.
+    const SMALL_WINDOW: TokenCount = TokenCount(16_384);
+
+    /// The detail for a model with this context window.
+    pub fn for_window(window: TokenCount) -> Self {
+        if window <= Self::SMALL_WINDOW { Self::Brief } else { Self::Full }
+    }
 }
 
 /// The way in which facts are saved.
@@ -70,7 +93,36 @@ impl PromptSection {
         }
     }
 
-    fn text(self, PromptOptions { tools, subagents, skills, saving, .. }: &PromptOptions) -> String {
+    fn text(self, options: &PromptOptions) -> String {
+        match options.detail {
+            PromptDetail::Full => self.full_text(options),
+            PromptDetail::Brief => self.brief_text(options),
+        }
+    }
+
+    fn brief_text(self, PromptOptions { tools, skills, .. }: &PromptOptions) -> String {
+        let parts: &[&str] = match self {
+            Self::Preamble => &[include_str!("../prompts/brief/preamble.md")],
+            Self::CoreMandates => &[include_str!("../prompts/brief/core_mandates.md")],
+            Self::PrimaryWorkflows if tools.is_empty() => &[
+                include_str!("../prompts/brief/primary_workflows.md"),
+                include_str!("../prompts/no_tools.md"),
+            ],
+            Self::PrimaryWorkflows => &[
+                include_str!("../prompts/brief/primary_workflows.md"),
+                include_str!("../prompts/brief/tools.md"),
+            ],
+            Self::OperationalGuidelines if tools.iter().any(|tool| tool == SAVE_TOOL) => &[
+                include_str!("../prompts/brief/operational_guidelines.md"),
+                include_str!("../prompts/brief/saving.md"),
+            ],
+            Self::OperationalGuidelines => &[include_str!("../prompts/brief/operational_guidelines.md")],
+            Self::AgentSkills => &[skills.as_str()],
+        };
+        parts.concat()
+    }
+
+    fn full_text(self, PromptOptions { tools, subagents, skills, saving, .. }: &PromptOptions) -> String {
         let own = match self {
             Self::Preamble => include_str!("../prompts/preamble.md"),
             Self::CoreMandates => include_str!("../prompts/core_mandates.md"),
@@ -216,6 +268,27 @@ mod tests {
         let managed = PromptOptions { tools, saving: MemorySaving::Manager, ..PromptOptions::default() };
         let managed = render_prompt(&managed);
         assert!(managed.contains(MANAGER_GUIDANCE.trim()) && !managed.contains(SAVE_GUIDANCE.trim()));
+    }
+
+    #[test]
+    fn a_small_window_gets_a_brief_prompt() {
+        let options = PromptOptions {
+            tools: vec!["glob".into(), SAVE_TOOL.into()],
+            subagents: Subagents::built_in(),
+            skills: "# Skills".into(),
+            detail: PromptDetail::for_window(TokenCount(16_384)),
+            ..PromptOptions::default()
+        };
+        let brief = render_prompt(&options);
+        let full = PromptOptions { detail: PromptDetail::for_window(TokenCount(16_385)), ..options.clone() };
+        assert!(brief.len() * 2 < render_prompt(&full).len());
+        let places =
+            ["You are Longhaul", "# What always holds", "# How to work", "# How to answer", "# Skills"];
+        let places = places.map(|start| brief.find(start).unwrap_or_else(|| panic!("no {start:?}")));
+        assert!(places.is_sorted());
+        assert!(brief.contains("`save_memory`") && !brief.contains("explorer"), "{brief}");
+        let without = render_prompt(&PromptOptions { tools: Vec::new(), ..options });
+        assert!(without.contains("You have no tools") && !without.contains("save_memory"));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Statistics {
     pub reads: u32,
     /// Reads of files that had not changed, because a compaction had left them out.
     pub rereads: u32,
+    /// The tokens that these brought again.
+    pub reread_tokens: TokenCount,
     /// Small questions to models beside the conversation.
     pub side_calls: SideCalls,
     /// The latest events.
@@ -102,6 +104,7 @@ impl Statistics {
         self.estimated += other.estimated;
         self.reads += other.reads;
         self.rereads += other.rereads;
+        self.reread_tokens += other.reread_tokens;
         for (name, more) in &other.tools {
             let tool = self.tools.entry(name.clone()).or_default();
             tool.calls += more.calls;

@@ -138,7 +138,15 @@ mod tests {
 
     async fn run(tool: &ActivateSkill, name: &str) -> ToolOutcome {
         let (id, cancel, args) = (CallId::from("c1"), CancellationToken::new(), json!({"name": name}));
-        tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await.outcome
+        tool.run(ToolInvocation {
+            id: &id,
+            args: &args,
+            progress: &|_| {},
+            cancel: &cancel,
+            permitted: longhaul_tools::PermittedEffects::Any,
+        })
+        .await
+        .outcome
     }
 
     #[tokio::test]

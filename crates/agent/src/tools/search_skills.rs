@@ -81,7 +81,15 @@ mod tests {
 
     async fn run(tool: &dyn Tool, args: Value) -> ToolOutcome {
         let (id, cancel) = (CallId::from("c1"), CancellationToken::new());
-        tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel: &cancel }).await.outcome
+        tool.run(ToolInvocation {
+            id: &id,
+            args: &args,
+            progress: &|_| {},
+            cancel: &cancel,
+            permitted: longhaul_tools::PermittedEffects::Any,
+        })
+        .await
+        .outcome
     }
 
     #[tokio::test]

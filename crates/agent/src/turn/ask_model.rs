@@ -147,7 +147,8 @@ async fn send_request(
     session.note(Activity::StreamStarted, deps);
     // Whatever happened before: nothing is sent that is not recorded.
     session.record_pending(deps)?;
-    let meter = SpendMeter::expecting(RequestWindow::of(session, turn).estimate());
+    let estimated = RequestWindow::of(session, turn).estimate();
+    let meter = SpendMeter::expecting(estimated);
     let request = Request { meter: meter.clone(), ..request };
     let model = answering_model(turn.route.as_ref(), deps);
     let loops = session.settings.watches_loops.then_some(&mut turn.loops);
@@ -167,7 +168,7 @@ async fn send_request(
         if let Some(seen) = seen {
             calibrate(&model, Observation { reported: input, ..seen }, deps);
         }
-        session.counted = Some(CountedRequest { model, tokens: input, messages });
+        session.take_count(CountedRequest { model, tokens: input, messages }, estimated);
     }
     let mut reply =
         Message { at: Some((deps.now)()), model: Some(recorded_as), ..answer.into_message((deps.new_id)()) };

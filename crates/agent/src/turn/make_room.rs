@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use longhaul_compaction::{PlanOptions, Status, Trigger};
+use longhaul_conversation::{TokenCount, grouped};
 use longhaul_engine::{BoxFuture, CompactionDeps, Fallback, PassOutcome, PreCompress, telemetry_records};
 use longhaul_hooks::EventName;
 use tokio_util::sync::CancellationToken;
@@ -11,10 +12,12 @@ use super::instructions::restore_instructions;
 use super::session::AgentSession;
 use super::state::TurnState;
 use super::window::RequestWindow;
+use crate::approval::UserQuestion;
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
 use crate::event::{Event, Overflow, OverflowCause, TurnEnd};
 use crate::hooks::HookRunner;
+use crate::settings::Settings;
 
 /// The newest message of a transcript: the user's own words or the results of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +49,10 @@ pub(super) async fn make_room(
         compact(session, turn, options, deps, cancel).await?;
     }
     let options = options_now(session, turn, Trigger::Automatic);
-    let prepared = compact_if_due(session, turn, &options, deps, cancel).await?;
+    let prepared = match may_compact(session, turn, &options, deps, cancel).await {
+        true => compact_if_due(session, turn, &options, deps, cancel).await?,
+        false => None,
+    };
     if prepared.is_some_and(|status| status == Status::Cancelled) || cancel.is_cancelled() {
         return Ok(Some(TurnEnd::Cancelled));
     }
@@ -95,11 +101,64 @@ pub(super) async fn compact(
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();
     let engine_deps = compaction_deps(deps, &hook, &events, &clock);
+    session.scale = Some(shown_scale(session, turn));
     let settings = &session.settings.compaction;
     let outcome =
         session.conversation.compact(&options, settings, &engine_deps, deps.stamp(), cancel).await?;
     finish_compaction(session, turn, &outcome, deps);
     Ok(outcome)
+}
+
+/// The answers to the question before an automatic compaction.
+const COMPACT: &str = "Compact now";
+const LATER: &str = "Not now";
+const ALWAYS: &str = "Always in this session";
+
+/// Asks the user whether an automatic compaction that is due may run, where a setting wants that and somebody is there. Who
+/// declines is asked again once the request has grown; what would not fit is shortened in any case.
+async fn may_compact(
+    session: &mut AgentSession,
+    turn: &TurnState,
+    options: &PlanOptions,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> bool {
+    let Settings { asks_before_compaction, permissions, compaction, .. } = &session.settings;
+    if !asks_before_compaction || !permissions.situation.is_interactive || session.is_subagent() {
+        return true;
+    }
+    let Some(plan) = session.conversation.due(options, compaction) else { return true };
+    let window = options.budget.window;
+    let growth = TokenCount((window.0 as f64 * compaction.growth) as u64);
+    if session.declined_at.is_some_and(|declined| plan.before < declined + growth) {
+        return false;
+    }
+    if plan.before > window {
+        return true;
+    }
+    let due = options.budget.threshold.tokens(window).unwrap_or(window);
+    let text = format!(
+        "A compaction is due: about {} of {} tokens are used, and the threshold is {}. Compact now?",
+        grouped(plan.before.0),
+        grouped(window.0),
+        grouped(due.0)
+    );
+    let question = UserQuestion { text, options: [COMPACT, LATER, ALWAYS].map(str::to_string).to_vec() };
+    let asked = async {
+        let _lock = turn.approvals.lock().await;
+        deps.approver.answer(&question).await
+    };
+    match cancel.run_until_cancelled(asked).await.flatten().as_deref() {
+        Some(COMPACT) => true,
+        Some(ALWAYS) => {
+            session.settings.asks_before_compaction = false;
+            true
+        }
+        _ => {
+            session.declined_at = Some(plan.before);
+            false
+        }
+    }
 }
 
 /// Shortens the conversation if that is due.
@@ -114,6 +173,7 @@ async fn compact_if_due(
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();
     let engine_deps = compaction_deps(deps, &hook, &events, &clock);
+    session.scale = Some(shown_scale(session, turn));
     let settings = &session.settings.compaction;
     let prepared =
         session.conversation.prepare(options, settings, &engine_deps, deps.stamp(), cancel).await?;
@@ -121,6 +181,11 @@ async fn compact_if_due(
         finish_compaction(session, turn, &outcome, deps);
         outcome.result.status
     }))
+}
+
+/// The measure of the size that is shown now, and the model that it holds for.
+fn shown_scale(session: &AgentSession, turn: &TurnState) -> (String, f64) {
+    (turn.model(&session.settings).name.clone(), RequestWindow::of(session, turn).scale())
 }
 
 /// Puts instructions back that a compaction left out, and reports what came of it.
@@ -133,6 +198,7 @@ fn finish_compaction(
     if outcome.messages().is_some() {
         // The provider counted another request than the one that will be sent.
         session.forget_latest_request();
+        session.declined_at = None;
         restore_instructions(session, turn, deps);
     }
     for warning in &outcome.result.warnings {

@@ -259,6 +259,10 @@ async fn take_steps(
         }
         turn.steps += 1;
         session.steps += 1;
+        if deps.servers.is_some() {
+            // Servers may have connected, and tools may have been asked for.
+            declare_tools(session, turn, deps);
+        }
         if let Some(end) = make_room(session, turn, newest, deps, cancel).await? {
             return Ok(end);
         }

@@ -1,9 +1,7 @@
 //! Answers calls of the agent's own tools: recall, compaction, questions to the user, the result of a sub-agent.
 
-use std::collections::HashSet;
-
-use longhaul_archive::{Search, SessionRef, parse_message_number};
-use longhaul_conversation::{Body, CallId, FinishReason, Message, Part, ToolCall};
+use longhaul_conversation::{Body, FinishReason, Message};
+use longhaul_recall::{Search, SessionRef, parse_message_number};
 use longhaul_tools::{ToolAnswer, ToolDisplay, parse_arguments};
 use serde_json::Value;
 
@@ -64,16 +62,11 @@ fn recall(session: &AgentSession, args: &RecallArguments) -> ToolAnswer {
     }
     let mut search = Search::new(&args.query);
     let session = SessionRef::new(session.id());
-    let own: HashSet<&CallId> = said
-        .iter()
-        .flat_map(|message| message.calls())
-        .filter(|call| is_recall(call))
-        .map(|call| &call.id)
-        .collect();
-    for message in said.iter().filter(|message| !is_about(message, &own)) {
+    for message in &said {
         search.observe(&session, message);
     }
-    let hits = search.hits(args.limit.unwrap_or(5).clamp(1, MOST_HITS));
+    let limit = args.limit.unwrap_or(5).clamp(1, MOST_HITS);
+    let hits = search.hits_in(&session, said.iter().copied(), limit);
     if hits.is_empty() {
         return ToolAnswer::failed(format!("Nothing in this session says {:?}.", args.query));
     }
@@ -86,20 +79,6 @@ fn recall(session: &AgentSession, args: &RecallArguments) -> ToolAnswer {
         })
         .collect();
     ToolAnswer::succeeded(excerpts.join("\n\n")).shown(ToolDisplay::Line(format!("{} found", excerpts.len())))
-}
-fn is_recall(call: &ToolCall) -> bool {
-    call.name == OwnTool::RecallHistory.name()
-}
-
-/// `true` if a message only asks for what was said, or only says it again.
-fn is_about(message: &Message, calls: &HashSet<&CallId>) -> bool {
-    let is_own = |part: &Part| match &part.body {
-        Body::Call(call) => calls.contains(&call.id),
-        Body::Result(result) => calls.contains(&result.call),
-        Body::Thought(_) => true,
-        _ => false,
-    };
-    !message.parts.is_empty() && message.parts.iter().all(is_own)
 }
 
 /// Asks the user a question of the model's.

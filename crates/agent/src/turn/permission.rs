@@ -7,7 +7,7 @@ use longhaul_policy::{
     AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, RuleTier, SHELL_TOOL, Verdict,
     save_always_allow, suggest_prefixes,
 };
-use longhaul_tools::Preview;
+use longhaul_tools::{PermittedEffects, Preview};
 use longhaul_workspace::{LockTimeout, ProtectedFile};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -37,6 +37,7 @@ pub(super) struct ReadyCall<'h> {
     pub(super) args: Value,
     pub(super) target: ToolTarget<'h>,
     pub(super) preview: Preview,
+    pub(super) permitted: PermittedEffects,
     /// Notes for the model, added to the answer.
     pub(super) notes: Vec<String>,
 }
@@ -78,7 +79,7 @@ pub(super) async fn prepare_call<'h>(
     }
     let mut args = call.args.clone();
     let mut notes = Vec::new();
-    let event = HookEvent::BeforeTool { call: tool_use(&call.name, &args, None) };
+    let event = HookEvent::BeforeTool { call: tool_use(&call.name, target.server(), &args, None) };
     let hooked = session.run_hooks(event, deps, cancel).await;
     let mut question = None;
     if let Some(outcome) = hooked {
@@ -106,7 +107,7 @@ pub(super) async fn prepare_call<'h>(
         Decision::Deny { reason } => return refused(call, reason),
         Decision::Allow if question.is_none() => {}
         Decision::Allow | Decision::Ask => {
-            let always = offer_always(&session.settings.permissions, target.policy_name(&call.name), &args);
+            let always = offer_always(&session.settings.permissions, target, &call.name, &args);
             let (reason, always) = permission.question(question, always);
             let request = ApprovalRequest {
                 call: call.clone().with_args(args.clone()),
@@ -132,7 +133,8 @@ pub(super) async fn prepare_call<'h>(
             }
         }
     }
-    PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, notes })
+    let permitted = session.settings.permissions.permitted_effects(&call.name, &args);
+    PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, permitted, notes })
 }
 
 /// Asks the user about a call, and keeps an "always".
@@ -183,10 +185,17 @@ fn allow_always(session: &mut AgentSession, always: &AlwaysAllow, reach: Reach, 
 
 /// The "always" that the user may choose for a call, with the scopes in which it would take effect: a rule of the user's
 /// own may outrank an approval.
-pub(super) fn offer_always(permissions: &Permissions, tool: &str, args: &Value) -> Option<AlwaysOffer> {
-    let allow = always_for(tool, args)?;
+pub(super) fn offer_always(
+    permissions: &Permissions,
+    target: ToolTarget<'_>,
+    name: &str,
+    args: &Value,
+) -> Option<AlwaysOffer> {
+    let tool = target.policy_name(name);
+    let allow = always_for(tool, target.server(), args)?;
     let Permissions { policy, situation, saved, subagent, .. } = permissions;
     let call = PolicyCall::new(tool, args);
+    let call = target.server().map_or(call, |server| call.of_server(server));
     let call = subagent.as_deref().map_or(call, |subagent| call.by(subagent));
     let counts = |reach: &Reach| {
         let can_be_kept = *reach == Reach::Session || saved.of(*reach).is_some();
@@ -214,13 +223,14 @@ pub(super) fn decide(
     let offers_always = permissions.offers_always;
     let decide = |name: &str| {
         let call = PolicyCall::new(name, args);
+        let call = target.server().map_or(call, |server| call.of_server(server));
         let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
         let call = match preview {
             // Who saves memory is asked about that, and reaches nothing else.
             Preview::Change { path, .. } if name != SAVE_TOOL => call.writing(path),
             _ => call,
         };
-        permissions.policy.decide(&call, permissions.situation)
+        permissions.decide(&call)
     };
     let ruling = decide(target.policy_name(tool));
     if target.policy_name(tool) != tool {
@@ -269,21 +279,21 @@ impl Permission {
 }
 
 /// The calls that "always" would allow: commands that begin alike, or all calls of a tool that runs none.
-fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
+fn always_for(tool: &str, server: Option<&str>, args: &Value) -> Option<AlwaysAllow> {
     let calls = if tool == SHELL_TOOL {
         AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?)
     } else {
         AllowedCalls::All
     };
-    Some(AlwaysAllow { tool: tool.to_string(), server: None, calls })
+    Some(AlwaysAllow { tool: tool.to_string(), server: server.map(str::to_string), calls })
 }
 
 /// A call as hooks see it.
-pub(super) fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {
+pub(super) fn tool_use(name: &str, server: Option<&str>, args: &Value, original: Option<String>) -> ToolUse {
     ToolUse {
         tool_name: name.to_string(),
         tool_input: args.as_object().cloned().unwrap_or_default(),
-        mcp_context: None,
+        mcp_context: server.map(|server| json!({"server_name": server})),
         original_request_name: original,
     }
 }

@@ -13,6 +13,10 @@ const REMEMBERED: usize = 1_000;
 /// The tool that reads a file.
 const READ_TOOL: &str = "read_file";
 
+/// The note for a model that reads something again which a compaction left out.
+pub(crate) const REREAD_NOTE: &str = "[Unchanged since you read it before; a compaction had left it out. Ask for the lines \
+                                      you still need, and say what matters of them, rather than reading it a third time.]";
+
 /// The reads so far, each with the message in which the model could see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rereads {
@@ -81,9 +85,11 @@ impl Rereads {
     }
 }
 
-/// A hash of what was read, without the memory that came with it.
+/// A hash of what was read, without the memory and the note that came with it.
 fn hash(text: &str) -> blake3::Hash {
-    blake3::hash(split_memory(text).0.as_bytes())
+    let read = split_memory(text).0;
+    let read = read.trim_end().strip_suffix(REREAD_NOTE).unwrap_or(read);
+    blake3::hash(read.trim_end().as_bytes())
 }
 
 /// The file and the lines that a call reads.
@@ -192,6 +198,14 @@ mod tests {
         let lines = ToolCall::new("c2", READ_TOOL).with_args(json!({"file_path": "a.rs", "start_line": 5}));
         check(&lines, "fn a() {}", &[], Some(Read::New));
         check(&ToolCall::new("c2", "glob").with_args(json!({"path": "a.rs"})), "fn a() {}", &[], None);
+    }
+
+    #[test]
+    fn the_note_of_an_earlier_answer_changes_nothing() {
+        let mut rereads = Rereads::default();
+        let call = read("c1", "a.rs");
+        rereads.note(&call, &format!("fn a() {{}}\n\n{REREAD_NOTE}"), &"m2".into());
+        assert_eq!(rereads.judge(&call, "fn a() {}", &[]), Some(Read::Again));
     }
 
     /// Inserts `a=1`, asks for `a`, and tells what `abcd` is in the end.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use longhaul_compaction::{HostJob, HostState};
-use longhaul_conversation::{Message, TokenCount};
+use longhaul_conversation::{Estimator, Message, TokenCount};
 use longhaul_engine::{Conversation, Spend};
 use longhaul_hooks::{EventName, HookEvent, HookOutcome};
 use longhaul_policy::Rule;
@@ -37,6 +37,11 @@ pub(crate) struct AgentSession {
     pub(super) memory: Option<Box<SessionMemory>>,
     /// The size of the latest request, where the provider counted it and the transcript still begins with it.
     pub(super) counted: Option<CountedRequest>,
+    /// The factor between the size that was shown before the latest compaction and its estimate, and the model it holds for:
+    /// the size after it is told in the same measure, so that no compaction makes it larger.
+    pub(super) scale: Option<(String, f64)>,
+    /// The estimator that the session began with.
+    first_estimator: Estimator,
     /// The editor, as the model last read about it.
     pub(super) editor: EditorContext,
     /// The files that were read.
@@ -44,6 +49,8 @@ pub(crate) struct AgentSession {
     pub(super) statistics: Statistics,
     /// Steps taken in all turns.
     pub(super) steps: u32,
+    /// The size at which the user last declined a compaction.
+    pub(super) declined_at: Option<TokenCount>,
     /// The compaction that the model asked for, due before the next request.
     pub(super) compaction_request: Option<CompactionRequest>,
     /// The rules that the user granted since the agent was started.
@@ -76,6 +83,13 @@ pub(crate) struct CompactionRequest {
     pub(crate) focus: Option<String>,
 }
 
+/// The least and the most by which counts may change the estimates: beyond that it was not this request that was counted.
+const SCALES: (f64, f64) = (0.5, 2.0);
+/// A count below this share of the estimate is none of the whole request.
+const LEAST_BELIEVED: f64 = 0.25;
+/// A difference between counts and estimates below this share is left as it is.
+const NOTICEABLE: f64 = 0.1;
+
 impl AgentSession {
     /// The session in this log.
     pub(crate) fn new(log: Log, settings: Settings) -> Self {
@@ -93,14 +107,17 @@ impl AgentSession {
         let conversation = Conversation::on(log, settings.estimator);
         let rereads = Rereads::of(&conversation.said());
         Self {
-            settings,
             conversation,
             memory,
             counted: None,
+            scale: None,
+            first_estimator: settings.estimator,
+            settings,
             editor: EditorContext::default(),
             rereads,
             statistics: Statistics::default(),
             steps: 0,
+            declined_at: None,
             compaction_request: None,
             granted: Vec::new(),
             lineage,
@@ -223,6 +240,25 @@ impl AgentSession {
         deps.skills.into_iter().for_each(ActiveSkills::forget);
         let state = HostState { skills: Vec::new(), plan: None, ..self.conversation.host().clone() };
         self.set_host_state(state, deps)
+    }
+
+    /// Keeps the provider's count of a request of so many messages, and estimates in its measure from now on.
+    pub(super) fn take_count(&mut self, counted: CountedRequest, estimated: TokenCount) {
+        let ratio = counted.tokens.0 as f64 / (estimated.0 as f64).max(1.0);
+        let present =
+            self.first_estimator.weights.chars_per_token / self.settings.estimator.weights.chars_per_token;
+        // Some servers count only what they had not cached: a compaction that relied on that would come too late.
+        if present * ratio < LEAST_BELIEVED {
+            self.counted = None;
+            return;
+        }
+        let factor = (present * ratio).clamp(SCALES.0, SCALES.1);
+        if (factor / present - 1.0).abs() > NOTICEABLE {
+            let estimator = self.first_estimator.scaled(factor);
+            self.settings.estimator = estimator;
+            self.conversation.set_estimator(estimator);
+        }
+        self.counted = Some(counted);
     }
 
     /// Forgets what depends on the latest request, because the next one begins otherwise.

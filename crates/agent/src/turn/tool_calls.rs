@@ -19,7 +19,7 @@ use super::own_calls::run_own_tool;
 use super::permission::{
     PreparedCall, ReadyCall, ask_approval, decide, offer_always, prepare_call, tool_use,
 };
-use super::rereads::Read;
+use super::rereads::{REREAD_NOTE, Read};
 use super::session::AgentSession;
 use super::state::TurnState;
 use super::tool_output::{cut_lines, summarise, truncate};
@@ -239,7 +239,9 @@ async fn finish_call(
     let mut hidden = None;
     if !cancel.is_cancelled() {
         let response = json!({"llmContent": answer.outcome.text(), "returnDisplay": answer.outcome.text()});
-        let used = tool_use(&call.name, &args, None);
+        let target = turn.tools.find(&call.name, deps);
+        let server = target.as_ref().and_then(ToolTarget::server);
+        let used = tool_use(&call.name, server, &args, None);
         let event = HookEvent::AfterTool { call: used, tool_response: response };
         if let Some(outcome) = session.run_hooks(event, deps, cancel).await {
             if let Some(tail) = outcome.tail_call() {
@@ -270,7 +272,12 @@ async fn finish_call(
     }
     if let Some(read) = session.rereads.judge(&call, &text, session.conversation.transcript().messages()) {
         session.statistics.reads += 1;
-        session.statistics.rereads += u32::from(read == Read::Again);
+        if read == Read::Again {
+            session.statistics.rereads += 1;
+            session.statistics.reread_tokens += session.settings.estimator.text(&text).tokens();
+            text.push_str("\n\n");
+            text.push_str(REREAD_NOTE);
+        }
     }
     // The text of a file stays as it is, and cannot pass for memory all the same. Only a snapshot could pass for the
     // user's words.
@@ -325,10 +332,8 @@ async fn run_tail_call(
         Decision::Deny { reason } => return ToolAnswer::failed(reason),
         Decision::Ask => {
             let reason = format!("requested by a hook in place of {}", original.name);
-            let (reason, always) = permission.question(
-                Some(reason),
-                offer_always(&session.settings.permissions, target.policy_name(name), args),
-            );
+            let (reason, always) = permission
+                .question(Some(reason), offer_always(&session.settings.permissions, target, name, args));
             let request = ApprovalRequest {
                 call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
                 preview: shown,
@@ -358,8 +363,9 @@ async fn run_tail_call(
             }
         }
         ToolTarget::Tool(tool) => {
+            let permitted = session.settings.permissions.permitted_effects(name, args);
             let progress = |_: &str| {};
-            tool.run(ToolInvocation { id: &original.id, args, progress: &progress, cancel }).await
+            tool.run(ToolInvocation { id: &original.id, args, progress: &progress, cancel, permitted }).await
         }
     }
 }
@@ -424,12 +430,13 @@ async fn run_tool(
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> AnsweredCall {
-    let ReadyCall { call, args, preview, notes, .. } = ready;
+    let ReadyCall { call, args, preview, permitted, notes, .. } = ready;
     deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let id = call.id.clone();
     let progress = |text: &str| deps.emit(Event::ToolProgress { call: id.clone(), text: text.to_string() });
     let started = Instant::now();
-    let answer = tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel }).await;
+    let answer =
+        tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel, permitted }).await;
     AnsweredCall { answer, took: started.elapsed(), args, notes, call, report: None }
 }
 

@@ -5,17 +5,22 @@ use std::collections::HashMap;
 use longhaul_conversation::{Request, TokenCount, ToolChoice as RequestToolChoice, ToolDeclaration};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::AGENT_TOOL;
-use longhaul_tools::{ALIASES, Preview, Tool};
+use longhaul_tools::{ALIASES, Preview, Tool, ToolSource};
 use serde_json::Value;
 
 use super::session::AgentSession;
 use crate::deps::AgentDeps;
 use crate::memory::MemoryManager;
+use crate::prompt::PromptDetail;
 use crate::subagents::Subagents;
 use crate::tools::{OwnTool, size_of, within_share};
 
 /// The deepest agent that may start others: the main agent is at 0.
 const DEEPEST: u32 = 3;
+
+/// Tools that a model with a small window does without: other tools do the same, or it has no room for their results.
+const SPARED: [&str; 6] =
+    [AGENT_TOOL, "compact_now", "list_directory", "read_many_files", "search_skills", "write_todos"];
 
 /// The tools declared to the model.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +54,7 @@ impl DeclaredTools {
         let agents = (may_delegate && !deps.subagents.is_empty()).then(|| deps.subagents.declaration());
         let manager = deps.manager.filter(|_| may_delegate);
         let others: Vec<ToolDeclaration> = deps.tools.iter().map(|tool| tool.declaration()).collect();
+        let more = deps.servers.map(ToolSource::tools).unwrap_or_default();
         let indices = others.iter().enumerate().map(|(index, tool)| (tool.name.clone(), index)).collect();
         let tools: Vec<ToolDeclaration> = match deps.tools {
             // Without tools to work with there is nothing to look after, either; only a sub-agent still has to finish.
@@ -58,8 +64,13 @@ impl DeclaredTools {
                     .into_iter()
                     .chain(manager.map(MemoryManager::declaration))
                     .chain(agents)
-                    .chain(own);
-                all.filter(|tool| settings.tools.includes(&tool.name)).collect()
+                    .chain(own)
+                    // What comes and goes stands last, so that what is before it can stay cached.
+                    .chain(more.iter().map(|tool| tool.declaration()));
+                let spares = !session.is_subagent()
+                    && PromptDetail::for_window(settings.model.window) == PromptDetail::Brief;
+                let is_spared = |tool: &ToolDeclaration| spares && SPARED.contains(&tool.name.as_str());
+                all.filter(|tool| settings.tools.includes(&tool.name) && !is_spared(tool)).collect()
             }
         };
         let declarations = within_share(tools, settings.model.window, &settings.estimator);
@@ -101,8 +112,11 @@ impl DeclaredTools {
         }
         let own = OwnTool::named(name).map(ToolTarget::Own);
         own.or_else(|| {
-            let index = *self.indices.get(name)?;
-            Some(ToolTarget::Tool(deps.tools.get(index)?.as_ref()))
+            if let Some(index) = self.indices.get(name) {
+                return Some(ToolTarget::Tool(deps.tools.get(*index)?.as_ref()));
+            }
+            let mut more = deps.servers?.tools().into_iter();
+            more.find(|tool| tool.declaration().name == name).map(ToolTarget::Tool)
         })
     }
 
@@ -132,6 +146,14 @@ impl ToolTarget<'_> {
             Self::Own(own) => own.preview(args),
             Self::Subagent(subagents) => subagents.preview(args),
             Self::Manager(manager) => manager.preview(args),
+        }
+    }
+
+    /// The MCP server that answers.
+    pub(super) fn server(&self) -> Option<&str> {
+        match self {
+            Self::Tool(tool) => tool.server(),
+            Self::Own(_) | Self::Subagent(_) | Self::Manager(_) => None,
         }
     }
 

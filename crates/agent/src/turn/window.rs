@@ -51,13 +51,42 @@ impl<'s> RequestWindow<'s> {
         let messages = self.messages();
         match self.counted_within(messages.len()) {
             Some(counted) => counted.tokens + self.size(&messages[counted.messages..]),
-            None => self.estimate(),
+            None => self.scaled(self.estimate()),
         }
     }
 
     /// `true` if the provider has counted any of it.
     pub(crate) fn is_counted(&self) -> bool {
         self.counted_within(self.messages().len()).is_some()
+    }
+
+    /// The factor between the size that is shown and its estimate.
+    pub(crate) fn scale(&self) -> f64 {
+        self.used().0 as f64 / (self.estimate().0 as f64).max(1.0)
+    }
+
+    /// An estimate in the measure of the size that was shown before a compaction.
+    fn scaled(&self, estimate: TokenCount) -> TokenCount {
+        match &self.session.scale {
+            Some((model, scale)) if *model == self.model().name => {
+                TokenCount((estimate.0 as f64 * scale) as u64)
+            }
+            _ => estimate,
+        }
+    }
+
+    /// Tokens beside the messages for a plan, so that it sees the size that is shown: what is announced is what happens.
+    fn planned_fixed(&self) -> Fixed {
+        let (used, estimate) = (self.used(), self.estimate());
+        let mut fixed = self.fixed();
+        fixed.system += used - estimate;
+        let mut excess = estimate - used;
+        for part in [&mut fixed.system, &mut fixed.tools, &mut fixed.memory] {
+            let taken = excess.min(*part);
+            *part = *part - taken;
+            excess = excess - taken;
+        }
+        fixed
     }
 
     /// Tokens of the next request by estimate.
@@ -79,7 +108,7 @@ impl<'s> RequestWindow<'s> {
         PlanOptions {
             budget: Budget::new(limit, &BudgetSettings { threshold: Some(threshold), ..budget }),
             keep: settings.keep.unwrap_or(usual.keep),
-            fixed: self.fixed(),
+            fixed: self.planned_fixed(),
             trigger,
             session: self.session.id(),
             estimator: settings.estimator,
@@ -116,7 +145,7 @@ impl<'s> RequestWindow<'s> {
         let newest = self.size(std::slice::from_ref(newest));
         let used = match self.counted_within(earlier.len()) {
             Some(counted) => counted.tokens + self.size(&earlier[counted.messages..]),
-            None => self.estimate() - newest,
+            None => self.scaled(self.estimate() - newest),
         };
         self.find_overflow(newest, used)
     }

@@ -36,6 +36,7 @@ pub(super) fn agent_settings(
             ..settings.limits()
         },
         watches_loops: settings.watches_loops(),
+        asks_before_compaction: settings.asks_before_compaction(),
         shell_summary: settings.shell_summary(),
         ..AgentSettings::new(chosen.profile(), surroundings)
     }

@@ -2,18 +2,20 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
-use longhaul_agent::{Permissions, Subagents};
+use anyhow::{Context, anyhow};
+use longhaul_agent::{Permissions, ReadingScope, Subagents};
 use longhaul_policy::{
     ApprovalMode, Policy, PolicyPlaces, Rule, RuleSource, SavedFiles, SettingVerdict, Situation, Verdict,
     load_policies, rule_from_setting,
 };
 use longhaul_skills::Skills;
+use longhaul_tools::Roots;
 use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, system_folder};
 
 use super::{AgentOptions, Attendance, skills, subagents};
 use crate::environment;
 use crate::failure::hinted;
+use crate::mcp::{ConfiguredServers, load_servers};
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::{GrantKind, hook_scripts};
@@ -29,7 +31,10 @@ pub fn load_current_permissions(
     let context = WorkspaceContext::find(settings, &options.include_directories)?;
     let found = subagents::load(settings, &home, &context.cwd, context.trust.is_trusted());
     let (skills, _) = skills::load(settings, &home, &context);
-    load_permissions(options, settings, &home, &context, &found.subagents, &skills, attendance)
+    let (mut permissions, warnings) =
+        load_permissions(options, settings, &home, &context, &found.subagents, &skills, attendance)?;
+    trust_servers(&mut permissions, &load_servers(settings, Some(&home), &context));
+    Ok((permissions, warnings))
 }
 
 /// Loads the policy rules, with warnings about invalid ones.
@@ -129,8 +134,28 @@ pub(super) fn load_permissions(
         offers_always: settings.offers_always(),
         yolo_forbidden_by: forbidden,
         subagent: None,
+        reading: reading_scope(settings, context)?,
     };
     Ok((permissions, warnings))
+}
+
+/// The places that commands may read without approval.
+fn reading_scope(settings: &Settings, context: &WorkspaceContext) -> anyhow::Result<Option<ReadingScope>> {
+    // The commands that are known are those of Unix.
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let others: Vec<PathBuf> =
+        context.places.folders.iter().skip(1).map(|folder| folder.path.clone()).collect();
+    let roots = Roots::new(&context.cwd, &others).context("could not find the workspace's folders")?;
+    let (ignoring, search_path) = (settings.hidden_files(), environment::search_path());
+    Ok(Some(ReadingScope { roots, ignoring, search_path }))
+}
+
+/// Lets the tools of servers run that settings trust.
+pub(super) fn trust_servers(permissions: &mut Permissions, servers: &ConfiguredServers) {
+    let policy = std::mem::take(&mut permissions.policy);
+    permissions.policy = servers.rules().fold(policy, Policy::with);
 }
 
 /// Files here that grant rights: only a user can let a model change them.

@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{Agent, AgentDeps, SessionMemory};
+use longhaul_agent::{Agent, AgentDeps, PromptDetail, SessionMemory};
 use longhaul_compaction::HostJob;
 use longhaul_engine::{CalibrationFile, Folder};
+use longhaul_tools::ToolSource;
 use longhaul_workspace::Home;
 
 use super::compose::{agent_settings, budget, estimator, snapshots, surroundings};
 use super::{AgentOptions, Attendance, HelperModels, SubagentModels, Toolkit};
 use crate::clock::now;
-use crate::models::{ChosenModel, Models, SnapshotWriter};
+use crate::models::{ChosenModel, Models, SnapshotWriter, calibration_file};
 use crate::sessions::{OpenSession, new_id};
 use crate::settings::Settings;
 
@@ -52,8 +53,8 @@ impl<'s> AgentResources<'s> {
         warn: impl Fn(&str),
     ) -> anyhow::Result<(Self, SessionMemory)> {
         let snapshots = snapshots(&models, settings, &model, &warn);
-        let (toolkit, memory) = Toolkit::load(&options, settings, &home, attendance)?;
-        let (system, refused) = toolkit.system_prompt(settings)?;
+        let (toolkit, memory) = Toolkit::load(&options, settings, &home, attendance, model.window)?;
+        let (system, refused) = toolkit.system_prompt(settings, model.window)?;
         refused.iter().for_each(|text| warn(text));
         let jobs = toolkit.jobs.clone();
         let running = Box::new(move || {
@@ -62,7 +63,7 @@ impl<'s> AgentResources<'s> {
         });
         let subagent_models = SubagentModels::choose(&models, helpers.own(), toolkit.definitions());
         let deps = Self {
-            calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
+            calibration: calibration_file(&home),
             telemetry: settings.telemetry_file(home.root()),
             files: Folder::new(home.root()),
             options,
@@ -116,6 +117,7 @@ impl<'s> AgentResources<'s> {
             telemetry: self.telemetry.as_deref(),
             calibration: Some(&self.calibration),
             tools: &self.toolkit.tools,
+            servers: (!self.toolkit.servers.is_empty()).then_some(&self.toolkit.servers as &dyn ToolSource),
             subagents: &self.toolkit.subagents,
             manager: self.toolkit.manager.as_ref(),
             models: Some(&self.subagent_models),
@@ -128,6 +130,12 @@ impl<'s> AgentResources<'s> {
 
     /// Switches to another model for a session about to be opened. `warn` receives what is ignored.
     pub fn take_model(&mut self, model: ChosenModel, warn: impl Fn(&str)) {
+        if PromptDetail::for_window(model.window) != PromptDetail::for_window(self.model.window) {
+            match self.toolkit.system_prompt(self.settings, model.window) {
+                Ok((system, _)) => self.system = system,
+                Err(error) => warn(&format!("the system prompt stays as it was: {error:#}")),
+            }
+        }
         self.snapshots = snapshots(&self.models, self.settings, &model, warn);
         self.model = model;
     }
@@ -139,12 +147,13 @@ impl<'s> AgentResources<'s> {
         settings.budget = budget(self.settings, &model);
         settings.estimator = estimator(self.settings, &self.calibration, &model);
         self.take_model(model, warn);
+        agent.settings_mut().system = self.system.clone();
     }
 
     /// Reloads skills under these settings, and tells the model.
     pub fn reload_skills(&mut self, agent: &mut Agent, settings: &Settings) -> anyhow::Result<()> {
         self.toolkit.reload_skills(&self.options, settings, &self.home)?;
-        self.system = self.toolkit.system_prompt(settings)?.0;
+        self.system = self.toolkit.system_prompt(settings, self.model.window)?.0;
         agent.settings_mut().system = self.system.clone();
         Ok(())
     }

@@ -4,21 +4,24 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use longhaul_agent::{
-    ActiveSkills, HookPoints, MemoryManager, MemorySaving, Permissions, PromptOptions, SessionMemory,
-    SubagentDefinition, Subagents,
+    ActiveSkills, HookPoints, MemoryManager, MemorySaving, Permissions, PromptDetail, PromptOptions,
+    SessionMemory, SubagentDefinition, Subagents,
 };
+use longhaul_conversation::TokenCount;
 use longhaul_hooks::{HookEnvironment, Hooks};
+use longhaul_mcp_client::McpServers;
 use longhaul_memory::SAVE_TOOL;
-use longhaul_skills::{Skills, render_catalog};
+use longhaul_skills::{CatalogRoom, Skills, render_catalog};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
-use super::permissions::load_permissions;
+use super::permissions::{load_permissions, trust_servers};
 use super::subagents::load as load_subagents;
 use super::system_prompt::system_prompt;
 use super::{AgentOptions, Attendance, hooks, skills, tools};
 use crate::clock::now;
 use crate::environment;
+use crate::mcp::load_servers;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::note_texts;
@@ -29,6 +32,10 @@ pub struct Toolkit {
     attendance: Attendance,
     /// The tools that the model may call.
     pub(crate) tools: Vec<Box<dyn Tool>>,
+    /// The MCP servers, whose tools come as they connect.
+    pub servers: McpServers,
+    /// MCP servers that are not started, each with the reason.
+    pub servers_left_out: Vec<(String, String)>,
     /// Commands in the background.
     pub jobs: Jobs,
     /// The sub-agents that may be started.
@@ -58,8 +65,12 @@ impl Toolkit {
         settings: &Settings,
         home: &Home,
         attendance: Attendance,
+        window: TokenCount,
     ) -> anyhow::Result<(Self, SessionMemory)> {
-        let context = WorkspaceContext::find(settings, &options.include_directories)?;
+        let mut context = WorkspaceContext::find(settings, &options.include_directories)?;
+        if PromptDetail::for_window(window) == PromptDetail::Brief {
+            context.settings.budgets = context.settings.budgets.within_small_window(window);
+        }
         let is_trusted = context.trust.is_trusted();
         let folders: Vec<PathBuf> = context.places.folders.iter().map(|folder| folder.path.clone()).collect();
         let mut found = load_subagents(settings, home, &context.cwd, is_trusted);
@@ -72,8 +83,13 @@ impl Toolkit {
             }
         });
         let (skills, notices) = skills::load(settings, home, &context);
-        let (permissions, mut warnings) =
+        let (mut permissions, mut warnings) =
             load_permissions(options, settings, home, &context, &found.subagents, &skills, attendance)?;
+        let servers = load_servers(settings, Some(home), &context);
+        trust_servers(&mut permissions, &servers);
+        warnings.extend(servers.warnings);
+        let servers_left_out = servers.left_out;
+        let servers = McpServers::start(servers.configs).context("could not start the MCP servers")?;
         warnings.extend(found.problems);
         let project = Project::find()?;
         let variables = settings.variables().for_commands(&settings.variable_rules(Some(home)));
@@ -83,7 +99,7 @@ impl Toolkit {
         warnings.extend(notices);
         let active_skills = ActiveSkills::default();
         let jobs = Jobs::new();
-        let shell = tools::shell_settings(settings, attendance, variables);
+        let shell = tools::shell_settings(settings, &folders, attendance, variables)?;
         let tools = tools::load(settings, &folders, &context, &skills, &active_skills, &jobs, shell)
             .context("could not set up the tools")?;
         let names = names_of(&tools, manager.as_ref());
@@ -95,6 +111,8 @@ impl Toolkit {
         let toolkit = Self {
             attendance,
             tools,
+            servers,
+            servers_left_out,
             jobs,
             subagents: found.subagents,
             manager,
@@ -120,7 +138,7 @@ impl Toolkit {
         let context = WorkspaceContext::find(settings, &options.include_directories)?;
         let (skills, notices) = skills::load(settings, home, &context);
         let variables = settings.variables().for_commands(&settings.variable_rules(Some(home)));
-        let shell = tools::shell_settings(settings, self.attendance, variables);
+        let shell = tools::shell_settings(settings, &self.folders, self.attendance, variables)?;
         let jobs = &self.jobs;
         self.tools =
             tools::load(settings, &self.folders, &context, &skills, &self.active_skills, jobs, shell)
@@ -140,22 +158,36 @@ impl Toolkit {
     }
 
     /// The options of the prompt that describe all this.
-    fn prompt_options(&self) -> PromptOptions {
+    fn prompt_options(&self, detail: PromptDetail) -> PromptOptions {
+        let room = match detail {
+            PromptDetail::Full => CatalogRoom::Usual,
+            PromptDetail::Brief => CatalogRoom::Small,
+        };
         PromptOptions {
             tools: names_of(&self.tools, self.manager.as_ref()),
             subagents: self.subagents.clone(),
-            skills: render_catalog(self.skills.enabled()),
+            skills: render_catalog(self.skills.enabled(), room),
+            detail,
             saving: if self.manager.is_some() { MemorySaving::Manager } else { MemorySaving::Direct },
             ..PromptOptions::default()
         }
     }
 
-    /// The system prompt for a model with this toolkit, and a notice for the user.
-    pub(crate) fn system_prompt(&self, settings: &Settings) -> anyhow::Result<(String, Option<String>)> {
+    /// The system prompt for a model with this toolkit and window, and a notice for the user.
+    pub(crate) fn system_prompt(
+        &self,
+        settings: &Settings,
+        window: TokenCount,
+    ) -> anyhow::Result<(String, Option<String>)> {
         let user_home = environment::of_process().user_home;
         let variable = |name: &str| settings.variable_with_source(name);
         let is_trusted = self.permissions.situation.is_trusted;
-        system_prompt(variable, user_home.as_deref(), is_trusted, self.prompt_options())
+        system_prompt(
+            variable,
+            user_home.as_deref(),
+            is_trusted,
+            self.prompt_options(PromptDetail::for_window(window)),
+        )
     }
 
     /// Every sub-agent that may ask a model of its own.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context;
 use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory, SearchSkills};
 use longhaul_hooks::Variable;
 use longhaul_skills::{Skill, Skills, needs_search};
@@ -13,6 +14,8 @@ use longhaul_workspace::FolderRecorder;
 
 use super::Attendance;
 use crate::clock::now;
+use crate::environment;
+use crate::failure::hinted;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::workspace::WorkspaceContext;
@@ -70,11 +73,20 @@ pub(super) fn load(
 /// Settings of commands: these variables, and headless a limit.
 pub(super) fn shell_settings(
     settings: &Settings,
+    folders: &[PathBuf],
     attendance: Attendance,
-    environment: Vec<Variable>,
-) -> ShellSettings {
+    variables: Vec<Variable>,
+) -> anyhow::Result<ShellSettings> {
     let total = settings.command_limit(attendance == Attendance::Attended);
-    ShellSettings { environment, total, ..ShellSettings::default() }
+    let sandbox = settings.sandbox(folders, environment::of_process().user_home.as_deref());
+    if let Some(sandbox) = &sandbox {
+        let checked =
+            sandbox.check().context("could not start an agent: tools.sandbox cannot be enforced here");
+        checked.map_err(|error| {
+            hinted(error, "it needs Landlock: Linux 6.7, or 6.2 with tools.sandboxNetworkAccess set to true")
+        })?;
+    }
+    Ok(ShellSettings { environment: variables, sandbox, total, ..ShellSettings::default() })
 }
 
 /// The folder of whole outputs that were shortened, as soon as the project has one.

@@ -1,5 +1,6 @@
 //! The available models: providers from settings and environment, and the model that a name refers to.
 
+mod offers;
 mod providers;
 mod snapshots;
 mod window;
@@ -24,8 +25,10 @@ use crate::environment;
 use crate::failure::hinted;
 use crate::settings::Settings;
 
+pub use offers::{ProviderOffers, known_model};
 pub use snapshots::{SnapshotWriter, compaction_model, priced};
-pub use window::ContextWindow;
+pub(crate) use window::calibration_file;
+pub use window::{ContextWindow, known_scale};
 
 /// A model, ready to be asked.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub struct ChosenModel {
     pub window: TokenCount,
     /// True if that is assumed, because it is neither known nor set.
     pub is_window_assumed: bool,
+    /// The origin of its size.
+    pub(crate) window_source: WindowSource,
     /// The part of it that must be left for the answer.
     pub(crate) output_reserve: Option<TokenCount>,
     /// Its prices, where known.
@@ -50,6 +55,13 @@ impl ChosenModel {
     /// The name of its provider.
     pub fn provider(&self) -> &str {
         &self.http.provider().name
+    }
+
+    /// Sets the window that the user states.
+    pub fn set_window(&mut self, window: TokenCount) {
+        self.window = window;
+        self.window_source = WindowSource::Stated;
+        self.is_window_assumed = false;
     }
 
     /// Its profile for an agent.
@@ -94,6 +106,7 @@ pub struct Models<'s> {
     /// Providers whose address waits for the user's confirmation, with the variable that sets it.
     unconfirmed: Vec<(&'static str, &'static str)>,
     client: HttpClient,
+    network: Network,
     settings: &'s Settings,
     tell: WaitListener,
 }
@@ -117,8 +130,9 @@ impl<'s> Models<'s> {
         let certificates = ca_file
             .map_or(Ok(Certificates::default()), Certificates::read)
             .map_err(|error| hinted(error, "pass a readable PEM file of certificates to --ca-file"))?;
-        let client = HttpClient::new(Network { proxies, certificates, ..Network::default() });
-        Ok(Self { providers, unconfirmed, client, settings, tell })
+        let network = Network { proxies, certificates, ..Network::default() };
+        let client = HttpClient::new(network.clone());
+        Ok(Self { providers, unconfirmed, client, network, settings, tell })
     }
 
     /// The model that a name means. One whose key is missing is an error.
@@ -150,6 +164,7 @@ impl<'s> Models<'s> {
             full_name: self.providers.full_name(&choice),
             window,
             is_window_assumed: source == WindowSource::Fallback,
+            window_source: source,
             output_reserve: provider.output_reserve(choice.model),
             prices: provider.prices(choice.model),
         })
@@ -167,24 +182,42 @@ impl<'s> Models<'s> {
         names.filter(|name| self.choose(name).is_ok()).map(str::to_string).collect()
     }
 
-    /// The model to talk to: the requested one, else that of the settings, else the session's, else Gemini's.
+    /// The model to talk to: the requested one, else that of the settings, else the session's, else the usual one of the first
+    /// provider that there is a key for. The name of a provider stands for its usual model.
     pub fn choose_for_talk(&self, asked: Option<&str>, session: Option<&str>) -> anyhow::Result<ChosenModel> {
-        const USUAL: &str = "auto";
         let named = asked.or(self.settings.model()).or(session);
-        let chosen = self.choose(named.unwrap_or(USUAL));
-        if let (None, Err(error @ ModelError::NoKey { .. })) = (named, &chosen)
-            && let Some(other) = self.providers.one_with_key()
+        let Some(name) = named else { return self.choose_unnamed() };
+        if let Some(provider) = self.providers.named(name)
+            && let Some(usual) = self.default_of(provider)
         {
-            let hint = format!("pass a model of {other} with -m, or {}", error.hint());
-            return Err(hinted(anyhow!(error.clone()).context("no model is set"), hint));
+            return self.choose(&usual).map_err(explained);
         }
-        chosen.map_err(|error| match asked {
+        self.choose(name).map_err(|error| match asked {
             Some(_) => explained(error),
             // Whoever named no model may not know which one this is.
             None => {
                 let hint = format!("{}, or pass another model with -m", error.hint().trim_end_matches('?'));
                 hinted(error, hint)
             }
+        })
+    }
+
+    /// The usual model, where nothing names one.
+    fn choose_unnamed(&self) -> anyhow::Result<ChosenModel> {
+        if let Some(provider) = self.providers.preferred() {
+            let Some(usual) = self.default_of(provider) else {
+                let error = anyhow!("no model is set, and {} offers none", provider.endpoint.host());
+                return Err(hinted(error, "start the server and load a model, or name one with -m"));
+            };
+            return self.choose(&usual).map_err(explained);
+        }
+        let error = anyhow!("no model is set, and no provider has a key");
+        let keys = "set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY";
+        Err(match self.local_model() {
+            Some(model) => {
+                hinted(error, format!("a server on this machine has one: pass -m {model}; or {keys}"))
+            }
+            None => hinted(error, format!("{keys}, or start a local server such as Ollama")),
         })
     }
 }

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use longhaul_conversation::ModelError;
 use longhaul_providers::{
     AnswerLimits, CacheWriting, Choice, Endpoint, Key, MicroDollars, ModelSettings, Prices, ProviderSettings,
-    Rates, choose, known_prices, known_providers,
+    Rates, choose, default_model, known_prices, known_providers,
 };
 use longhaul_wire::WireFormat;
 
@@ -19,6 +19,8 @@ pub struct Providers {
     all: Vec<ProviderSettings>,
     /// The provider for models that none claims.
     fallback: Option<String>,
+    /// The models that the settings name for providers, to talk to where no model is named.
+    usual: BTreeMap<String, String>,
 }
 
 impl Providers {
@@ -69,7 +71,8 @@ impl Providers {
             all.push(provider);
         }
         let fallback = fallback(&all, stated, variable("OPENAI_BASE_URL").is_some());
-        Ok(Self { all, fallback })
+        let usual = stated.iter().filter_map(|stated| Some((stated.name.clone(), stated.model.clone()?)));
+        Ok(Self { all, fallback, usual: usual.collect() })
     }
 
     /// The provider and the model that a name means.
@@ -93,10 +96,41 @@ impl Providers {
         }
     }
 
-    /// A provider that there is a key for.
-    pub(super) fn one_with_key(&self) -> Option<&str> {
-        let found = self.all.iter().find(|provider| matches!(provider.key, Key::Given(_)));
-        found.map(|provider| provider.name.as_str())
+    /// Returns true if there is a key for a provider, or if the user set its address.
+    pub(super) fn is_set_up(&self, provider: &ProviderSettings) -> bool {
+        matches!(provider.key, Key::Given(_)) || !Self::is_usual(provider)
+    }
+
+    /// Returns true if a provider is one of those known without settings, at its own address.
+    fn is_usual(provider: &ProviderSettings) -> bool {
+        let known = known_providers().iter().find(|known| known.name == provider.name);
+        known
+            .and_then(|known| Endpoint::parse(known.endpoint).ok())
+            .is_some_and(|usual| usual == provider.endpoint)
+    }
+
+    /// All of them, vendors first.
+    pub(super) fn all(&self) -> &[ProviderSettings] {
+        &self.all
+    }
+
+    /// The provider with this name.
+    pub(super) fn named(&self, name: &str) -> Option<&ProviderSettings> {
+        self.all.iter().find(|provider| provider.name == name)
+    }
+
+    /// The provider to talk to where nothing is named: the first with a key, else the server that the user set.
+    pub(super) fn preferred(&self) -> Option<&ProviderSettings> {
+        let with_key = self.all.iter().find(|provider| matches!(provider.key, Key::Given(_)));
+        with_key.or_else(|| self.named(self.fallback.as_deref()?))
+    }
+
+    /// The model of a provider to talk to where none is named: that of the settings, else the usual one of a vendor. Many servers
+    /// follow OpenAI, and what one at another address has only it can tell.
+    pub(super) fn usual_model(&self, provider: &ProviderSettings) -> Option<&str> {
+        let set = self.usual.get(&provider.name).map(String::as_str);
+        let is_known = provider.format != WireFormat::OpenAi || Self::is_usual(provider);
+        set.or_else(|| default_model(&provider.name).filter(|_| is_known))
     }
 }
 
@@ -110,7 +144,10 @@ fn fallback(
     if is_openai_elsewhere || is_stated("openai") {
         return Some("openai".to_string());
     }
-    match &all[known_providers().len()..] {
+    let is_vendor = |name: &str| default_model(name).is_some();
+    let own: Vec<_> =
+        all.iter().filter(|provider| !is_vendor(&provider.name) && is_stated(&provider.name)).collect();
+    match own[..] {
         [only] => Some(only.name.clone()),
         _ => None,
     }
@@ -266,6 +303,27 @@ mod tests {
             assert_eq!(both.full_name(&both.choose(name).expect(name)), full);
         }
         assert_eq!(both.choose("qwen3:8b").expect("known").provider.window("qwen3:8b"), TokenCount(9));
+    }
+
+    #[test]
+    fn any_one_key_has_a_model() {
+        let usual = |stated: &[ConfiguredProvider], variables: &[(&str, &str)]| {
+            let all = providers(stated, variables);
+            let provider = all.preferred()?;
+            Some((provider.name.clone(), all.usual_model(provider).map(str::to_string)))
+        };
+        let of = |provider: &str, model: &str| Some((provider.to_string(), Some(model.to_string())));
+        assert_eq!(usual(&[], &[]), None);
+        assert_eq!(usual(&[], &[("ANTHROPIC_API_KEY", "k")]), of("anthropic", "claude-sonnet-5-5"));
+        assert_eq!(usual(&[], &[("OPENAI_API_KEY", "k")]), of("openai", "gpt-5.2"));
+        let both = [("OPENAI_API_KEY", "k"), ("GEMINI_API_KEY", "k")];
+        assert_eq!(usual(&[], &both), of("gemini", "gemini-3.1-pro-preview"));
+        let mine = [ConfiguredProvider { model: Some("claude-opus-4-5".into()), ..stated("anthropic", "") }];
+        assert_eq!(usual(&mine, &[("ANTHROPIC_API_KEY", "k")]), of("anthropic", "claude-opus-4-5"));
+        // What a server of one's own has, only it can tell.
+        let local = [("OPENAI_BASE_URL", "http://localhost:9/v1")];
+        assert_eq!(usual(&[], &local), Some(("openai".to_string(), None)));
+        assert_eq!(usual(&[stated("mine", "http://x.test")], &[]), Some(("mine".to_string(), None)));
     }
 
     #[test]

@@ -8,7 +8,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use longhaul_conversation::{Estimator, Message, MessageId, Origin, Part, Role, TokenCount};
+use longhaul_conversation::{
+    Estimator, Message, MessageId, Origin, Part, Role, TokenCount, fingerprint_message,
+};
 use longhaul_formats::{
     Compaction, CompactionReport, CompactionTokens, Entry, EntryKind, Format, HistoryStep, IMPORTED, Session,
     SessionHistory, Setup, SideChain, detect_format, read_history, same_but_for_marks,
@@ -60,6 +62,14 @@ pub fn read(given: &Path, watch: ProgressReader<'_>) -> anyhow::Result<RecordedS
     Ok(RecordedSession { history, records: is_log.then_some((file, bytes)) })
 }
 
+/// The session of this project that a recorded one was imported as, or that it is.
+pub fn already_here(project: &Project, recorded: &RecordedSession) -> Option<String> {
+    let own = source_id(recorded.session())?.to_string();
+    let listing = project.store().list().ok()?;
+    let found = listing.sessions.iter().find(|listed| listed.id() == own)?;
+    Some(found.id().to_string())
+}
+
 /// Imports a session.
 pub fn bring_in(project: &Project, recorded: &RecordedSession) -> Result<ImportedSession, LogError> {
     let (mut log, id) = begin(project, recorded)?;
@@ -77,7 +87,7 @@ pub fn bring_in(project: &Project, recorded: &RecordedSession) -> Result<Importe
 /// Begins the log. The session keeps its id if nothing here has it already.
 fn begin(project: &Project, recorded: &RecordedSession) -> Result<(Log, String), LogError> {
     let session = recorded.session();
-    let own = session.info.session_id.as_deref().and_then(|id| Uuid::parse_str(id).ok());
+    let own = source_id(session);
     let listing = project.store().list();
     let is_free = |id: &String| {
         // Where nobody knows what there is, an id of our own is safer.
@@ -98,6 +108,22 @@ fn begin(project: &Project, recorded: &RecordedSession) -> Result<(Log, String),
         }
         log => Ok((log?, new.id)),
     }
+}
+
+/// The id under which a session is imported: its own, or one that follows from its name and first message; without a name,
+/// from all that was said.
+fn source_id(session: &Session) -> Option<Uuid> {
+    let own = session.info.session_id.as_deref();
+    if let Some(id) = own.and_then(|id| Uuid::parse_str(id).ok()) {
+        return Some(id);
+    }
+    let told = session.transcript.messages();
+    let told = if own.is_some() { told.get(..1)? } else { told };
+    let prints: String = told.iter().map(|message| fingerprint_message(message).to_string()).collect();
+    let seed = format!("{} {} {prints}", session.info.format.as_str(), own.unwrap_or_default());
+    let seed = Message::new("", Role::User, vec![Part::user_text(seed)]);
+    let bits = u128::from_str_radix(&fingerprint_message(&seed).to_string(), 16).ok()?;
+    Some(uuid::Builder::from_custom_bytes(bits.to_be_bytes()).into_uuid())
 }
 
 fn new_session(project: &Project, session: &Session, id: String) -> NewSession {

@@ -5,6 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use longhaul_conversation::plural;
+use longhaul_stores::{list_database, read_session_document, split_session_path};
 
 use crate::failure::hinted;
 
@@ -29,6 +31,12 @@ pub fn open(path: &Path) -> anyhow::Result<Input> {
     let name = display_name(path);
     let (source, size): (Box<dyn Read>, _) = if is_stdin(path) {
         (Box::new(io::stdin().lock()), None)
+    } else if let Some((database, id)) = split_session_path(path) {
+        let document = read_session_document(&database, &id);
+        let document =
+            document.with_context(|| format!("could not read a session of {}", database.display()))?;
+        let size = document.len() as u64;
+        (Box::new(io::Cursor::new(document)), Some(size))
     } else {
         let failed = || format!("could not open {name}");
         let file = match File::open(path) {
@@ -49,9 +57,24 @@ pub fn open(path: &Path) -> anyhow::Result<Input> {
         if meta.is_dir() {
             return Err(hinted(anyhow!("{name} is a folder"), folder_hint(path)));
         }
+        if is_database(path)
+            && let Ok(ids) = list_database(path)
+        {
+            let sessions = plural(ids.len(), "session", "sessions");
+            let hint = ids.first().map_or_else(
+                || "there is nothing in it yet".into(),
+                |id| format!("pass one of them: {name}#{id}"),
+            );
+            return Err(hinted(anyhow!("{name} is a database of {sessions}"), hint));
+        }
         (Box::new(file), Some(meta.len()).filter(|_| meta.is_file()))
     };
     Ok(Input { source, size })
+}
+
+/// True if the name is that of a database; what is in it decides.
+fn is_database(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "db" || end == "vscdb" || end == "sqlite")
 }
 
 fn is_forbidden(error: &io::Error) -> bool {

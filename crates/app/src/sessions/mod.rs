@@ -4,7 +4,6 @@ mod import;
 mod input;
 mod open;
 mod redaction;
-mod seen_parts;
 
 use std::path::Path;
 
@@ -13,11 +12,11 @@ use longhaul_formats::{Session, read_session};
 
 use crate::project::session_file;
 
-pub use import::{ImportedSession, RecordedSession, bring_in, new_id, read};
+pub use import::{ImportedSession, RecordedSession, already_here, bring_in, new_id, read};
 pub use input::{Input, ProgressReader, display_name, is_stdin, open, without_progress};
+pub use longhaul_formats::SeenParts;
 pub use open::{FoundSession, OpenSession, begin, find};
 pub use redaction::Redaction;
-pub use seen_parts::SeenParts;
 
 /// Reads a whole session: a file, or a session of this project. `watch` follows how far it was read.
 pub fn load(given: &Path, watch: ProgressReader<'_>) -> anyhow::Result<Session> {

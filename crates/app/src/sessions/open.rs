@@ -6,6 +6,7 @@ use longhaul_conversation::plural;
 use longhaul_formats::Format;
 use longhaul_sessions::{Log, LogError, NewSession, SessionKind};
 use longhaul_skills::Inbox;
+use longhaul_stores::split_session_path;
 use longhaul_workspace::Home;
 
 use super::import::{self, ImportedSession, RecordedSession, new_id};
@@ -60,6 +61,9 @@ pub fn find(given: &Path, is_forked: bool, watch: ProgressReader<'_>) -> anyhow:
             true => FoundSession::Forked(path, recorded),
             false => FoundSession::Theirs(recorded),
         });
+    }
+    if split_session_path(&path).is_some() {
+        return Ok(FoundSession::Theirs(Box::new(import::read(&path, watch)?)));
     }
     match Log::open_existing(&path) {
         Err(LogError::OtherFormat { .. }) => Ok(FoundSession::Theirs(Box::new(import::read(&path, watch)?))),

@@ -42,7 +42,7 @@ impl Redaction {
                 let place = self.place(id, name);
                 add(&mut place.found, found);
             }
-            Change::RewindTo(_) | Change::Restart => {}
+            Change::RewindTo(_) | Change::Restart | Change::Counted(_) => {}
         }
     }
 

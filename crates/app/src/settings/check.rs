@@ -226,9 +226,9 @@ mod tests {
             &[],
         );
         check_unhonoured(
-            r#"{"mcpServers": {"a": {}}, "general": {"vimMode": true, "checkpointing": {"enabled": true}}, "telemetry": {"enabled": true}}"#,
+            r#"{"modelConfigs": {"a": {}}, "general": {"vimMode": true, "checkpointing": {"enabled": true}}, "telemetry": {"enabled": true}}"#,
             &[
-                ("mcpServers", false),
+                ("modelConfigs", false),
                 ("general.vimMode", false),
                 ("general.checkpointing", false),
                 ("telemetry", false),
@@ -237,7 +237,7 @@ mod tests {
         check_unhonoured(r#"{"tools": {"sandbox": "docker"}}"#, &[("tools.sandbox", true)]);
         check_unhonoured(r#"{"tools": {"sandbox": {"enabled": true}}}"#, &[("tools.sandbox", true)]);
         check_unhonoured(r#"{"tools": {"sandbox": false}}"#, &[]);
-        check_unhonoured(r#"{"tools": {"sandbox": null}, "mcpServers": null}"#, &[]);
+        check_unhonoured(r#"{"tools": {"sandbox": null}, "modelConfigs": null}"#, &[]);
         check_unhonoured(
             r#"{"security": {"disableYoloMode": true, "enableConseca": true, "toolSandboxing": true, "auth": {"enforcedType": "oauth-personal"}}}"#,
             &[

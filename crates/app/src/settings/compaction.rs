@@ -71,6 +71,11 @@ impl Settings {
         self.value(&["longhaul", "compaction", "summariser"]).and_then(Value::as_str) != Some("offline")
     }
 
+    /// Returns true if the user is asked before an automatic compaction.
+    pub(crate) fn asks_before_compaction(&self) -> bool {
+        self.value(&["longhaul", "compaction", "ask"]).and_then(Value::as_bool).unwrap_or(false)
+    }
+
     /// The model that writes snapshots.
     pub(crate) fn compaction_model(&self) -> Option<&str> {
         self.text(&["longhaul", "compaction", "model"])

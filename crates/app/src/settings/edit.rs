@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use longhaul_workspace::{JsoncDocument, JsoncFault, Lock, LockTimeout, NewKey, write_private_atomically};
+use serde_json::Value;
 
 use crate::failure::hinted;
 
@@ -15,6 +16,21 @@ pub(crate) fn set_list(
     key: &str,
     change: impl FnOnce(Vec<String>) -> Vec<String>,
 ) -> anyhow::Result<bool> {
+    change_file(file, |text| with_list(text, section, key, change))
+}
+
+/// Puts a value below a section of a file, or removes it; returns whether the file was changed. A missing file is created.
+pub(crate) fn set_entry(
+    file: &Path,
+    section: &str,
+    key: &str,
+    value: Option<&Value>,
+) -> anyhow::Result<bool> {
+    change_file(file, |text| with_entry(text, section, key, value))
+}
+
+/// Writes what `change` makes of a file's text, under its lock.
+fn change_file(file: &Path, change: impl FnOnce(&str) -> Result<String, String>) -> anyhow::Result<bool> {
     let name = file.display();
     let _lock = Lock::beside(file, "changing settings", LockTimeout::default())?;
     let bytes = match std::fs::read(file) {
@@ -23,7 +39,7 @@ pub(crate) fn set_list(
         Err(error) => return Err(error).context(format!("could not read {name}")),
     };
     let text = String::from_utf8(bytes).map_err(|_| anyhow!("{name} is not UTF-8 text"))?;
-    let changed = with_list(&text, section, key, change).map_err(|reason| {
+    let changed = change(&text).map_err(|reason| {
         hinted(anyhow!("could not change {name}: {reason}"), "fix the file by hand, then try again")
     })?;
     let is_changed = changed != text;
@@ -40,17 +56,8 @@ fn with_list(
     key: &str,
     change: impl FnOnce(Vec<String>) -> Vec<String>,
 ) -> Result<String, String> {
-    let document = JsoncDocument::parse(text.to_string()).map_err(|error| match error.fault {
-        JsoncFault::UnclosedComment => "unterminated comment".to_string(),
-        _ => error.to_string(),
-    })?;
-    if document.root().is_some_and(|root| !root.is_object()) {
-        return Err("not a JSON object".to_string());
-    }
+    let document = parse_with(text, section)?;
     let inner = document.root().and_then(|root| root.get(section));
-    if inner.is_some_and(|inner| !inner.is_object()) {
-        return Err(format!("{section:?} is not an object"));
-    }
     let old: Vec<String> = match inner.and_then(|inner| inner.get(key)) {
         Some(list) => serde_json::from_value(list.to_value())
             .map_err(|_| format!("{key:?} is not a list of strings"))?,
@@ -62,6 +69,39 @@ fn with_list(
     }
     let changed = document.set(&[section, key], &values.into(), NewKey::First);
     changed.map(|changed| changed.text().to_string()).map_err(|error| error.to_string())
+}
+
+/// The text with another value for `section.key`, or without it.
+fn with_entry(text: &str, section: &str, key: &str, value: Option<&Value>) -> Result<String, String> {
+    let document = parse_with(text, section)?;
+    let inner = document.root().and_then(|root| root.get(section));
+    let changed = match value {
+        Some(value) => document.set(&[section, key], value, NewKey::Last),
+        None if inner.is_none_or(|inner| inner.get(key).is_none()) => return Ok(text.to_string()),
+        None => {
+            let left = inner.into_iter().flat_map(|inner| inner.entries()).filter(|(name, _)| name != key);
+            let left: serde_json::Map<String, Value> =
+                left.map(|(name, node)| (name.clone(), node.to_value())).collect();
+            document.set(&[section], &Value::Object(left), NewKey::Last)
+        }
+    };
+    changed.map(|changed| changed.text().to_string()).map_err(|error| error.to_string())
+}
+
+/// A document in which a section is an object, if it is there.
+fn parse_with(text: &str, section: &str) -> Result<JsoncDocument, String> {
+    let document = JsoncDocument::parse(text.to_string()).map_err(|error| match error.fault {
+        JsoncFault::UnclosedComment => "unterminated comment".to_string(),
+        _ => error.to_string(),
+    })?;
+    if document.root().is_some_and(|root| !root.is_object()) {
+        return Err("not a JSON object".to_string());
+    }
+    let inner = document.root().and_then(|root| root.get(section));
+    if inner.is_some_and(|inner| !inner.is_object()) {
+        return Err(format!("{section:?} is not an object"));
+    }
+    Ok(document)
 }
 
 #[cfg(test)]
@@ -103,6 +143,19 @@ mod tests {
             "{\n  \"skills\": {\n    \"enabled\": true\n  }\n}",
             "{\n  \"skills\": {\n    \"disabled\": [\"new\"],\n    \"enabled\": true\n  }\n}",
         );
+    }
+
+    #[test]
+    fn an_entry_is_added_replaced_and_removed() {
+        let set = |text: &str, value: Option<Value>| with_entry(text, "mcpServers", "a", value.as_ref());
+        let one = set("{ // mine\n  \"x\": 1\n}\n", Some(serde_json::json!({"command": "run"}))).unwrap();
+        assert!(one.contains("// mine") && one.contains("\"command\": \"run\""), "{one}");
+        let two = set(&one, Some(serde_json::json!({"command": "walk"}))).unwrap();
+        assert!(two.contains("walk") && !two.contains("run"), "{two}");
+        let none = set(&two, None).unwrap();
+        assert!(none.contains("// mine") && !none.contains("walk"), "{none}");
+        assert_eq!(set(&none, None), Ok(none));
+        assert!(set("{\"mcpServers\": 1}", None).is_err());
     }
 
     #[test]

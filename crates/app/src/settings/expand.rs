@@ -55,6 +55,11 @@ pub(super) fn expand(root: &mut Node, variables: VariableLookup<'_>) -> Expansio
     expansion
 }
 
+/// The same in plain JSON; what cannot be replaced stays.
+pub(super) fn expand_json(value: &mut Value, variables: VariableLookup<'_>) {
+    expand_value(value, variables, &mut |_, _| {});
+}
+
 fn expand_node(
     node: &mut Node,
     steps: &mut Vec<String>,

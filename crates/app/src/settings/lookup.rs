@@ -137,7 +137,7 @@ mod tests {
             check_known(path, |known| matches!(known, Known::Section));
         }
         check_known("longhaul.providers.ollama.key", |known| matches!(known, Known::No));
-        for path in ["privacy", "mcpServers", "$schema", "tools.sandbox"] {
+        for path in ["privacy", "modelConfigs", "$schema", "tools.sandbox"] {
             check_known(path, |known| matches!(known, Known::Unread(_)));
         }
         for path in ["security.unheardOf", "experimental.plan", "ui.theme"] {

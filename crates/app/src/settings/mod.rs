@@ -1,6 +1,7 @@
 //! Settings from `settings.json`: defaults, then the user's, then the workspace's, then the administrator's, then variables and
 //! flags. Each value knows where it was set; docs/settings.md lists the keys.
 
+mod archive;
 mod check;
 mod compaction;
 mod document;
@@ -11,17 +12,19 @@ mod kind;
 mod layers;
 mod load;
 mod lookup;
+mod mcp;
 mod memory;
 mod problem;
 mod provenance;
 mod providers;
 mod restrictions;
 mod retention;
+mod sandbox;
 mod skills;
 mod unread;
 mod work;
 
-pub(crate) use edit::set_list;
+pub(crate) use edit::{set_entry, set_list};
 pub use layers::Settings;
 pub use load::{FileOwner, LoadedSettings, load_here, load_here_with};
 pub use problem::{FileLine, SettingsError, SettingsFault, SettingsWarning, UnsupportedKey, WrongValue};

@@ -20,6 +20,8 @@ pub(crate) struct ConfiguredProvider {
     pub(crate) endpoint: Option<(String, Provenance)>,
     /// The variable that holds its key.
     pub(crate) key_variable: Option<String>,
+    /// The model to talk to where none is named.
+    pub(crate) model: Option<String>,
     /// The time without data after which a call fails.
     pub(crate) idle: Option<Duration>,
     /// Its models.
@@ -60,6 +62,7 @@ impl Settings {
             format: text("format"),
             endpoint,
             key_variable: text("keyVariable"),
+            model: text("model"),
             idle: self.value(&steps(&["idleSeconds"])).and_then(kind::seconds),
             models: models.collect(),
         }
@@ -79,7 +82,7 @@ impl Settings {
     }
 
     /// The names in a section, over all layers, except those reset by null.
-    fn names(&self, section: &[&str]) -> Vec<&str> {
+    pub(super) fn names(&self, section: &[&str]) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for layer in &self.layers {
             let node = section.iter().try_fold(&layer.root, |node, step| node.get(step));

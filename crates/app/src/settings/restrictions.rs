@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::layers::Settings;
 use super::problem::UnsupportedKey;
+use super::unread::names_landlock;
 
 impl Settings {
     /// The key that forbids yolo mode, and where it is set.
@@ -77,10 +78,10 @@ impl Settings {
 }
 
 /// The variable that asks Gemini CLI for a sandbox.
-const SANDBOX_WANTED: &str = "GEMINI_SANDBOX";
+pub(super) const SANDBOX_WANTED: &str = "GEMINI_SANDBOX";
 
 /// The variable that is set inside a sandbox.
-const IN_SANDBOX: &str = "SANDBOX";
+pub(super) const IN_SANDBOX: &str = "SANDBOX";
 
 /// A restriction that Longhaul cannot enforce, so that no agent starts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +98,9 @@ impl RestrictionError {
     pub fn hint(&self) -> String {
         match self.key.as_str() {
             key @ ("tools.sandbox" | SANDBOX_WANTED) => {
-                format!("remove {key}, or run Longhaul in your own sandbox with {IN_SANDBOX} set to its name")
+                format!(
+                    "set {key} to landlock, or run Longhaul in your own sandbox with {IN_SANDBOX} set to its name"
+                )
             }
             key if key.starts_with("admin.") => format!("ask your administrator about {key}"),
             key => format!("remove {key}"),
@@ -120,8 +123,10 @@ pub fn check_restrictions(
         return Err(RestrictionError { key: one.key.clone(), place, asks_for });
     }
     let wanted = variable(SANDBOX_WANTED).map(|value| value.trim().to_ascii_lowercase());
-    if wanted.is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false")) && !is_sandboxed {
-        let asks_for = "a sandbox, which Longhaul does not have";
+    if wanted.is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false") && !names_landlock(&value))
+        && !is_sandboxed
+    {
+        let asks_for = "a sandbox that Longhaul does not have; it has only Landlock";
         return Err(RestrictionError { key: SANDBOX_WANTED.into(), place: String::new(), asks_for });
     }
     Ok(())
@@ -223,20 +228,23 @@ mod tests {
     fn an_agent_that_would_not_be_restricted_does_not_start() {
         let sandbox = r#"{"tools": {"sandbox": true}}"#;
         check_refused("{}", &[], None);
-        check_refused(sandbox, &[], Some("tools.sandbox (0.json:1)"));
-        check_refused(sandbox, &[("SANDBOX", "mine")], None);
+        check_refused(sandbox, &[], None);
+        let docker = r#"{"tools": {"sandbox": "docker"}}"#;
+        check_refused(docker, &[], Some("tools.sandbox (0.json:1)"));
+        check_refused(docker, &[("SANDBOX", "mine")], None);
         check_refused("{}", &[("GEMINI_SANDBOX", "docker")], Some("GEMINI_SANDBOX"));
         check_refused("{}", &[("GEMINI_SANDBOX", "docker"), ("SANDBOX", "mine")], None);
         check_refused("{}", &[("GEMINI_SANDBOX", "false")], None);
+        check_refused("{}", &[("GEMINI_SANDBOX", "true")], None);
         check_refused(r#"{"admin": {"new": 1}}"#, &[("SANDBOX", "mine")], Some("admin.new"));
-        check_refused(r#"{"mcpServers": {}}"#, &[], None);
+        check_refused(r#"{"modelConfigs": {}}"#, &[], None);
     }
 
     #[test]
     fn what_is_not_honoured_is_named_in_one_line() {
-        let text = r#"{"mcpServers": {}, "telemetry": {}}"#;
+        let text = r#"{"modelConfigs": {}, "telemetry": {}}"#;
         let told = unsupported_notice(&loaded(&[text]).unsupported).expect("a notice");
-        assert!(told.contains("mcpServers, telemetry;") && !told.contains('\n'), "{told}");
+        assert!(told.contains("modelConfigs, telemetry;") && !told.contains('\n'), "{told}");
         assert_eq!(unsupported_notice(&[]), None);
     }
 }

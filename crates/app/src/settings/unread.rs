@@ -37,7 +37,10 @@ const fn unread(path: &'static str, treatment: Treatment) -> Unread {
 pub(crate) const REFUSED: &[Unread] = &[
     unread(
         "tools.sandbox",
-        Treatment::Refused { restricts: is_wanted, asks_for: "a sandbox, which Longhaul does not have" },
+        Treatment::Refused {
+            restricts: |value| is_wanted(value) && !is_landlock(value),
+            asks_for: "a sandbox that Longhaul does not have; it has only Landlock",
+        },
     ),
     unread(
         "security.toolSandboxing",
@@ -104,8 +107,6 @@ pub(super) const UNREAD: &[Unread] = &[
     unread("tools.discoveryCommand", Treatment::Unsupported),
     unread("tools.enableHooks", Treatment::Unsupported),
     unread("tools.enableMessageBusIntegration", Treatment::NoEffect),
-    unread("tools.sandboxAllowedPaths", Treatment::Unsupported),
-    unread("tools.sandboxNetworkAccess", Treatment::Unsupported),
     unread("tools.shell", Treatment::Unsupported),
     unread("tools.usePty", Treatment::NoEffect),
     unread("tools.useRipgrep", Treatment::NoEffect),
@@ -129,8 +130,7 @@ pub(super) const OPEN: &[Unread] = &[
     unread("experimental", Treatment::Unsupported),
     unread("extensions", Treatment::Unsupported),
     unread("ide", Treatment::NoEffect),
-    unread("mcp", Treatment::NoEffect),
-    unread("mcpServers", Treatment::Unsupported),
+    unread("mcp", Treatment::Unsupported),
     unread("modelConfigs", Treatment::Unsupported),
     unread("output", Treatment::Unsupported),
     unread("privacy", Treatment::NoEffect),
@@ -151,6 +151,20 @@ fn is_wanted(value: &Value) -> bool {
         Value::Object(object) => object.get("enabled").is_none_or(is_wanted),
         _ => true,
     }
+}
+
+/// True if a value of `tools.sandbox` is satisfied by Landlock.
+pub(super) fn is_landlock(value: &Value) -> bool {
+    match value {
+        Value::Bool(is_wanted) => *is_wanted,
+        Value::String(text) => names_landlock(text),
+        _ => false,
+    }
+}
+
+/// True if the variable asks for a sandbox of any kind, or for this one.
+pub(super) fn names_landlock(text: &str) -> bool {
+    matches!(text.trim().to_ascii_lowercase().as_str(), "1" | "true" | "landlock")
 }
 
 fn is_false(value: &Value) -> bool {

@@ -10,6 +10,7 @@ use longhaul_redact::has_secret;
 use longhaul_workspace::{Contents, Fingerprint, Home, WorkspaceFolder, blank_comments};
 use serde_json::{Map, Value};
 
+use crate::project_servers::{PROJECT_FILE, project_servers};
 use crate::variables::{EnvFile, ProjectRole, project_env_files, role_in_project};
 
 /// A kind of content that a trusted folder activates.
@@ -102,7 +103,15 @@ pub(crate) fn rights_of(folder: &Path, settings: &Path, home: Option<&Home>) -> 
         let entries = section.and_then(Value::as_object).into_iter().flatten();
         entries.map(|(name, value)| (name.clone(), fingerprint(value, &shown(value)))).collect()
     };
-    add(GrantKind::McpServers, named(settings.get("mcpServers"), server));
+    let mut servers: BTreeMap<_, _> = named(settings.get("mcpServers"), server);
+    // Those of the project's own file stand beside those of its settings.
+    let of_project = project_servers(folder).unwrap_or_default();
+    servers.extend(
+        of_project
+            .iter()
+            .map(|(name, value)| (format!("{name} ({PROJECT_FILE})"), fingerprint(value, &server(value)))),
+    );
+    add(GrantKind::McpServers, servers);
     let ours = settings.get("longhaul");
     let mut endpoints: BTreeMap<_, _> = named(ours.and_then(|ours| ours.get("providers")), endpoint);
     if let Some(telemetry) = ours.and_then(|ours| ours.get("telemetry")) {

@@ -9,6 +9,7 @@ use longhaul_workspace::{Contents, WorkspaceFolder};
 use serde_json::{Map, Value};
 
 use super::grants::{GrantKind, env_variables, memory_files, memory_links_out, read_settings, rights_of};
+use crate::project_servers::project_servers;
 
 /// A preview of what a folder would activate.
 #[derive(Debug, Default)]
@@ -60,7 +61,8 @@ impl TrustPreview {
         preview.add("memory below", below.iter().map(name).collect());
         preview.add("settings", settings.keys().cloned().collect());
         preview.add("hooks", keys("hooks"));
-        preview.add("MCP servers", keys("mcpServers"));
+        let of_project = project_servers(folder).unwrap_or_default();
+        preview.add("MCP servers", keys("mcpServers").into_iter().chain(of_project.into_keys()).collect());
         preview.add("commands", names_in(&place.commands(), "toml"));
         preview.add(
             "skills",

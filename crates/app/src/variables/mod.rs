@@ -128,6 +128,18 @@ impl Variables {
         file.get(name)
     }
 
+    /// The values of variables that settings may refer to and commands do not get, the longest first.
+    pub(crate) fn secrets(&self, rules: &VariableRules) -> Vec<String> {
+        /// Shorter values stand in too many texts.
+        const SHORTEST: usize = 6;
+        let own = self.user.iter().flat_map(EnvFile::iter).map(|(name, value)| (name.into(), value.into()));
+        let withheld = rules.split(process_variables().chain(own)).withheld;
+        let values = withheld.into_iter().filter_map(|(_, value)| value.into_string().ok());
+        let mut values: Vec<String> = values.filter(|value| value.len() >= SHORTEST).collect();
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values
+    }
+
     /// The environment of commands and hooks: that of the process and the user's file, without secrets.
     pub(crate) fn for_commands(&self, rules: &VariableRules) -> Vec<Variable> {
         let mut variables: Vec<Variable> = process_variables().collect();

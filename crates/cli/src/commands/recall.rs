@@ -1,15 +1,19 @@
 //! `longhaul recall QUERY`: searches this project's sessions, including what was compacted away.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
-use longhaul_app::failure::hinted;
+use longhaul_app::archive;
+use longhaul_app::clock;
+use longhaul_app::found;
 use longhaul_app::project::{self, Project, session_file};
-use longhaul_app::sessions::SeenParts;
-use longhaul_archive::{Hit, Search, SessionRef};
-use longhaul_formats::{Event, read};
+use longhaul_app::recall::{RecallAnswer, RecallRequest, RecallSource, recall_files, whole};
+use longhaul_app::settings::Settings;
+use longhaul_archive::{ArchivedSession, Question, SyncOptions};
+use longhaul_conversation::Timestamp;
+use longhaul_recall::{Hit, Kind, SearchFilter};
+use longhaul_workspace::LockTimeout;
 use serde_json::{Value, json};
 
 use crate::input;
@@ -23,6 +27,18 @@ pub(crate) struct RecallOptions {
     /// Search one session only: latest, its number in `sessions list`, its id, or a session file.
     #[arg(long, value_name = "SESSION")]
     session: Option<PathBuf>,
+    /// Only what was said by `user` or `model`, or in a `call` or `output` of a tool; may be repeated.
+    #[arg(long = "kind", value_name = "KIND", value_parser = kind)]
+    kinds: Vec<KindArgument>,
+    /// Only what was said since a date such as 2026-08-04, or in the last days or weeks: 3d, 2w.
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    since: Option<Since>,
+    /// Search every agent's sessions in all folders, through the archive.
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+    /// Search the sessions of one agent in all folders: longhaul, claude, codex or gemini.
+    #[arg(long, conflicts_with = "session")]
+    agent: Option<String>,
     /// Maximum number of results.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit)]
     limit: usize,
@@ -32,39 +48,156 @@ pub(crate) struct RecallOptions {
 }
 
 /// Searches and prints.
-pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()> {
+pub(crate) fn run(
+    options: &RecallOptions,
+    load_settings: impl Fn() -> anyhow::Result<Settings>,
+    screen: &Screen,
+) -> anyhow::Result<()> {
     let query = options.query.join(" ");
-    let mut search = Search::new(&query);
-    if search.is_empty() {
-        return Err(hinted(anyhow!("nothing to search for in {query:?}"), "pass a word or a path"));
+    let now = clock::now();
+    let filter =
+        SearchFilter { kinds: options.kinds.iter().map(|kind| kind.0).collect(), since: options.since(now) };
+    let request = RecallRequest { query: &query, filter, limit: options.limit, now, part: whole };
+    request.search()?;
+    if options.all || options.agent.is_some() {
+        return everywhere(options, &request, &load_settings()?, *screen);
     }
     let files = files(options)?;
-    let mut unread = Vec::new();
-    with_progress(
-        || "searching sessions".to_string(),
-        || {
-            for (id, path) in &files {
-                if let Err(error) = look_through(&mut search, id, path) {
-                    unread.push((path, error));
-                }
-            }
-        },
-    );
-    if unread.len() == files.len()
-        && let Some((path, error)) = unread.pop()
-    {
-        return Err(error.context(format!("could not read {}", path.display())));
-    }
+    let answer = with_progress(|| "searching sessions".to_string(), || recall_files(&request, &files))?;
     let unread: Vec<String> =
-        unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
-    let hits = search.hits(options.limit);
+        answer.unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
     if options.json {
-        return print_json(&json(&query, files.len(), &search, &hits, &unread));
+        return print_json(&json(&query, files.len(), &answer, &unread));
     }
     for unread in &unread {
         eprintln!("warning: could not read {}", visible(unread));
     }
-    crate::output::print(&text(*screen, &query, files.len(), &search, &hits))
+    crate::output::print(&text(*screen, &query, files.len(), &answer))
+}
+
+/// Searches the archive, after a look at what is new.
+fn everywhere(
+    options: &RecallOptions,
+    request: &RecallRequest<'_>,
+    settings: &Settings,
+    screen: Screen,
+) -> anyhow::Result<()> {
+    let mut archive = archive::open()?;
+    let sync = SyncOptions {
+        redaction: settings.archive_redaction(),
+        now: request.now,
+        timeout: LockTimeout::default(),
+    };
+    let sources = archive::sources()?;
+    let report = with_progress(|| "copying new sessions".to_string(), || archive.sync(&sources, &sync));
+    match report {
+        Ok(report) => {
+            if let Some(aside) = report.damaged {
+                let aside = aside.display().to_string();
+                eprintln!("warning: the index was damaged and made anew; the old one is {}", visible(&aside));
+            }
+        }
+        // What was copied before can still be searched.
+        Err(error) => eprintln!("warning: could not sync the archive: {}", visible(&error.to_string())),
+    }
+    let question = Question {
+        filter: request.filter.clone(),
+        agent: options.agent.clone(),
+        ..Question::new(request.query, request.now)
+    };
+    let hits = archive.recall(&question, request.limit).context("could not search the archive")?;
+    let sessions = archive.sessions().len();
+    if options.json {
+        let hits = hits.iter().map(|hit| {
+            let mut object = hit_json(hit);
+            let session = archive.find(hit.session.as_str());
+            object["agent"] = json!(session.map(|session| &session.source.agent));
+            object["path"] = json!(session.map(|session| session.source.path.display().to_string()));
+            object["open"] = json!(open_command(hit));
+            object["resume"] = json!(session.and_then(resume));
+            object
+        });
+        return print_json(&json!({
+            "schema": 2, "query": request.query, "sessions": sessions, "hits": hits.collect::<Vec<_>>(), "unread": [],
+        }));
+    }
+    let mut page = Page::new(screen);
+    if hits.is_empty() {
+        let searched = plural(sessions, "session", "sessions");
+        page.line(&format!("No matches for {} in {searched}.", visible(request.query)));
+        return crate::output::print(&page.into_text());
+    }
+    for hit in &hits {
+        page.gap();
+        let session = archive.find(hit.session.as_str());
+        if let Some(session) = session {
+            let gone = if session.is_deleted() { ", only in the archive" } else { "" };
+            page.line(&format!("{}{gone}", page.screen.strong(&visible(&session.source.agent))));
+        }
+        show(&mut page, hit);
+        page.line(&page.screen.faint(&format!("  open: {}", visible(&open_command(hit)))));
+        if let Some(command) = session.and_then(resume) {
+            page.line(&page.screen.faint(&format!("  resume: {}", visible(&command))));
+        }
+    }
+    page.gap();
+    page.line(&format!("Searched {}.", plural(sessions, "session", "sessions")));
+    crate::output::print(&page.into_text())
+}
+
+/// The command that shows a hit with what stands around it.
+fn open_command(hit: &Hit) -> String {
+    let message = hit.number.map_or_else(|| hit.message.to_string(), |number| number.to_string());
+    let session = hit.session.as_str().split('/').next().unwrap_or_default();
+    format!("longhaul sessions show {session} --message {message} --around 2")
+}
+
+/// The command that continues a session, if its agent still has it.
+fn resume(session: &ArchivedSession) -> Option<String> {
+    if session.is_deleted() { None } else { archive::resume_command(&session.source) }
+}
+
+/// A kind of text, by its name.
+#[derive(Clone, Copy, Debug)]
+struct KindArgument(Kind);
+
+fn kind(text: &str) -> Result<KindArgument, String> {
+    let found =
+        [Kind::User, Kind::Model, Kind::Call, Kind::Output].into_iter().find(|kind| kind.as_str() == text);
+    found.map(KindArgument).ok_or_else(|| "expected user, model, call or output".into())
+}
+
+/// The start of the time that is searched.
+#[derive(Clone, Copy, Debug)]
+enum Since {
+    At(Timestamp),
+    /// Milliseconds before now.
+    Before(i64),
+}
+
+fn since(text: &str) -> Result<Since, String> {
+    let expected = || "expected a date such as 2026-08-04, or a time such as 12h, 3d or 2w".to_owned();
+    if let Some(at) = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z"))) {
+        return Ok(Since::At(at));
+    }
+    let (count, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
+    let count: i64 = count.parse().ok().filter(|count| (0..100_000).contains(count)).ok_or_else(expected)?;
+    let hours = match unit {
+        "h" => 1,
+        "d" => 24,
+        "w" => 7 * 24,
+        _ => return Err(expected()),
+    };
+    Ok(Since::Before(count * hours * 3_600_000))
+}
+
+impl RecallOptions {
+    fn since(&self, now: Timestamp) -> Option<Timestamp> {
+        self.since.map(|since| match since {
+            Since::At(at) => at,
+            Since::Before(millis) => Timestamp::from_millis(now.as_millis() - millis),
+        })
+    }
 }
 
 fn limit(text: &str) -> Result<usize, String> {
@@ -72,24 +205,33 @@ fn limit(text: &str) -> Result<usize, String> {
 }
 
 /// The sessions to look through, each with its id.
-fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
+fn files(options: &RecallOptions) -> anyhow::Result<Vec<RecallSource>> {
     if let Some(given) = &options.session {
         let path = session_file(given)?;
         // What cannot be read at all is told as everywhere else.
         drop(input::open(&path)?);
-        return Ok(vec![(name_of(&path)?, path)]);
+        return Ok(vec![RecallSource { session: name_of(&path)?, path }]);
     }
     let no_sessions = || project::failure(longhaul_sessions::StoreError::NoSessions);
-    let project = Project::find()?.ok_or_else(no_sessions)?;
-    let listing = project.store().list().context("could not list the sessions")?;
     let mut files = Vec::new();
-    for session in listing.sessions {
-        let id = session.id().to_string();
-        let chains = project.store().chats().join(&id);
-        files.push((id.clone(), session.path));
-        files.extend(jsonl_in(&chains).into_iter().map(|path| {
+    let project = Project::find()?;
+    if let Some(project) = &project {
+        let listing = project.store().list().context("could not list the sessions")?;
+        for session in listing.sessions {
+            let id = session.id().to_string();
+            let chains = project.store().chats().join(&id);
+            files.push(RecallSource { session: id.clone(), path: session.path });
+            files.extend(jsonl_in(&chains).into_iter().map(|path| {
+                let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                RecallSource { session: format!("{id}/{agent}"), path }
+            }));
+        }
+    }
+    for session in found::others(project.as_ref()).sessions {
+        files.push(RecallSource { session: session.head.id.clone(), path: session.path });
+        files.extend(session.children.into_iter().map(|path| {
             let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            (format!("{id}/{agent}"), path)
+            RecallSource { session: format!("{}/{agent}", session.head.id), path }
         }));
     }
     if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
@@ -111,36 +253,18 @@ fn jsonl_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Looks at everything that was ever said in a session, each thing once.
-fn look_through(search: &mut Search, id: &str, path: &Path) -> anyhow::Result<()> {
-    let mut seen = SeenParts::default();
-    let session = SessionRef::new(id);
-    read(File::open(path)?, &mut |event| match event {
-        Event::Change(change) => {
-            if let Some(message) = seen.new_parts(&change) {
-                search.observe(&session, &message);
-            }
-        }
-        Event::Side { chain, message } => {
-            search.observe(&SessionRef::new(format!("{id}/{chain}")), &message);
-        }
-        Event::Warning(_) | Event::CompactionStart | Event::CompactionEnd => {}
-    })?;
-    Ok(())
-}
-
-fn text(screen: Screen, query: &str, sessions: usize, search: &Search, hits: &[Hit]) -> String {
+fn text(screen: Screen, query: &str, sessions: usize, answer: &RecallAnswer) -> String {
     let mut page = Page::new(screen);
     let searched = format!(
         "{} in {}",
-        plural(usize::try_from(search.observed()).unwrap_or(usize::MAX), "message", "messages"),
+        plural(usize::try_from(answer.messages).unwrap_or(usize::MAX), "message", "messages"),
         plural(sessions, "session", "sessions")
     );
-    if hits.is_empty() {
+    if answer.hits.is_empty() {
         page.line(&format!("No matches for {} in {searched}.", visible(query)));
         return page.into_text();
     }
-    for hit in hits {
+    for hit in &answer.hits {
         page.gap();
         show(&mut page, hit);
     }
@@ -168,9 +292,20 @@ fn show(page: &mut Page, hit: &Hit) {
     }
 }
 
-fn json(query: &str, sessions: usize, search: &Search, hits: &[Hit], unread: &[String]) -> Value {
-    let hits = hits.iter().map(|hit| {
-        json!({
+fn json(query: &str, sessions: usize, answer: &RecallAnswer, unread: &[String]) -> Value {
+    let hits = answer.hits.iter().map(hit_json);
+    json!({
+        "schema": 2,
+        "query": query,
+        "sessions": sessions,
+        "messages": answer.messages,
+        "hits": hits.collect::<Vec<_>>(),
+        "unread": unread,
+    })
+}
+
+fn hit_json(hit: &Hit) -> Value {
+    json!({
             "session": hit.session.as_str(),
             "number": hit.number.map(|number| number.to_string()),
             "message": hit.message.as_str(),
@@ -183,14 +318,5 @@ fn json(query: &str, sessions: usize, search: &Search, hits: &[Hit], unread: &[S
             "line": hit.excerpt.first_line,
             "matches": hit.excerpt.matches.iter().map(|range| [range.start, range.end]).collect::<Vec<_>>(),
             "repeats": hit.repeats,
-        })
-    });
-    json!({
-        "schema": 2,
-        "query": query,
-        "sessions": sessions,
-        "messages": search.observed(),
-        "hits": hits.collect::<Vec<_>>(),
-        "unread": unread,
     })
 }

@@ -1,28 +1,38 @@
 //! The arguments of a conversation with a model.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use longhaul_conversation::TokenCount;
 
-use super::WorkOptions;
+use super::{WorkOptions, parse_tokens};
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct TalkOptions {
-    /// Send this prompt and print the answer; standard input is sent before it, as data.
+    /// First prompt: at a terminal the session goes on after the answer, elsewhere it ends as with -p.
+    #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
+    first_prompt: Option<String>,
+    /// Send this prompt, print the answer and leave; standard input is sent before it, as data.
     #[arg(short, long, value_name = "PROMPT")]
     pub(crate) prompt: Option<String>,
-    /// Model to talk to: a name, provider/name, or auto, pro, flash or flash-lite.
+    /// Model to talk to: a name, provider/name, a provider, or a short name such as sonnet (see `longhaul models`).
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    /// Context window of the model in tokens, such as 32k [default: the model's, asked of its server if unknown].
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
+    pub(crate) window: Option<TokenCount>,
+    /// Continue the latest session of this folder; short for --resume latest.
+    #[arg(short, long = "continue", group = "resumed")]
+    continues: bool,
     /// Resume a session: latest, its number in `sessions list`, its id, or a session file.
-    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
-    pub(crate) resume: Option<PathBuf>,
-    /// With --resume: continue in a copy and leave the session unchanged, even while another program writes it.
-    #[arg(long, requires = "resume")]
+    #[arg(long, group = "resumed", value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
+    resume: Option<PathBuf>,
+    /// With --resume or -c: continue in a copy and leave the session unchanged, even while another program writes it.
+    #[arg(long, requires = "resumed")]
     pub(crate) fork: bool,
-    /// Output format [default: text].
-    #[arg(long, value_name = "FORMAT")]
+    /// Output format: text, json or stream-json [default: text].
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) output_format: Option<OutputFormat>,
     /// PEM file of certificates to trust besides the system's.
     #[arg(long, value_name = "FILE")]
@@ -49,15 +59,48 @@ pub(crate) enum OutputFormat {
 impl TalkOptions {
     /// Returns true if none of these options was given.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { prompt, model, resume, fork, output_format, ca_file, screen_reader, work } = self;
-        prompt.is_none()
+        let Self {
+            first_prompt,
+            prompt,
+            model,
+            window,
+            continues,
+            resume,
+            fork,
+            output_format,
+            ca_file,
+            screen_reader,
+            work,
+        } = self;
+        first_prompt.is_none()
+            && prompt.is_none()
             && model.is_none()
+            && window.is_none()
+            && !continues
             && resume.is_none()
             && !fork
             && output_format.is_none()
             && ca_file.is_none()
             && !screen_reader
             && work.is_empty()
+    }
+
+    /// The session to resume.
+    pub(crate) fn resume(&self) -> Option<&Path> {
+        self.resume.as_deref().or_else(|| self.continues.then(|| Path::new("latest")))
+    }
+
+    /// The prompt to send at once.
+    pub(crate) fn first_prompt(&self) -> Option<&str> {
+        self.prompt.as_deref().or(self.first_prompt.as_deref())
+    }
+
+    /// A prompt of one word that is nearly a command's name: more likely a slip than a message for a model.
+    pub(crate) fn mistyped_command<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+        let word = self.first_prompt.as_deref().filter(|prompt| !prompt.contains(char::is_whitespace))?;
+        let alike = names.map(|name| (strsim::jaro_winkler(name, &word.to_lowercase()), name));
+        let nearest = alike.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (nearest.0 >= 0.8).then_some(nearest.1)
     }
 
     /// Returns true if output should be plain lines for a screen reader.

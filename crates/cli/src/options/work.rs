@@ -8,8 +8,9 @@ use longhaul_policy::ApprovalMode;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WorkOptions {
-    /// When to ask before a tool runs; without a terminal, calls that need approval are refused.
-    #[arg(long, value_name = "MODE")]
+    /// When to ask before a tool runs: default (edits and commands), auto-edit (commands), yolo (never, save for what a rule
+    /// denies) or plan (read only); without a terminal, what would be asked is refused.
+    #[arg(long, value_name = "MODE", hide_possible_values = true)]
     approval_mode: Option<Mode>,
     /// Same as --approval-mode yolo.
     #[arg(short, long, conflicts_with = "approval_mode")]
@@ -31,7 +32,7 @@ pub(crate) struct WorkOptions {
 /// The approval mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Reads run freely; edits and commands need approval.
+    /// Reads run freely; edits and other commands need approval.
     Default,
     /// File edits run freely, too.
     #[value(alias = "auto_edit", alias = "autoEdit")]

@@ -1,5 +1,6 @@
 //! Pieces of output that several commands print.
 
+pub(crate) mod found;
 pub(crate) mod inbox;
 pub(crate) mod losses;
 pub(crate) mod redaction;

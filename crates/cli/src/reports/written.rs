@@ -62,6 +62,10 @@ pub(crate) fn outcome(destination: &Destination, written: &WrittenSession) -> St
     let format = written.format;
     match destination {
         Destination::Nowhere => format!("nothing written; pass -o OUT to write it as {format}"),
+        Destination::Recorded(path) => {
+            let id = path.file_stem().unwrap_or_default().to_string_lossy();
+            format!("recorded in {}; `longhaul sessions undo` takes it back", visible(&id))
+        }
         Destination::Stdout => format!("wrote it to standard output as {format}"),
         Destination::File { path, .. } | Destination::Stream(path) => {
             format!("wrote {} as {format}", visible(&path.display().to_string()))

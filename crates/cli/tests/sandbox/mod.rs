@@ -57,6 +57,11 @@ impl Sandbox {
         let mut command = Command::new(env!("CARGO_BIN_EXE_longhaul"));
         command.args(arguments).current_dir(self.0.path()).env("NO_COLOR", "1").stdin(Stdio::null());
         command.env("LONGHAUL_HOME", self.path("home"));
+        // Other agents' sessions are looked for in the user's folder, and where these say.
+        command.env("HOME", self.path("user"));
+        for key in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_DB", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
+            command.env_remove(key);
+        }
         for key in ["GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
             command.env_remove(key);
         }

@@ -267,9 +267,12 @@ fn a_proxy_is_gone_through() {
 
 #[test]
 fn a_window_that_nobody_knows_is_told() {
-    let sandbox = Sandbox::new(Wire::OpenAi, (0..2).map(|_| Wire::OpenAi.texts(&["Yes."])));
+    // The server does not list its models, so that it cannot say either.
+    let unlisted = longhaul_testkit::fake_provider::openai::error(404, "x", "not_found", "no such path");
+    let answers = (0..2).map(|_| Wire::OpenAi.texts(&["Yes."]));
+    let sandbox = Sandbox::new(Wire::OpenAi, std::iter::once(unlisted).chain(answers));
     let said = text(&sandbox.run(&["-m", "llama99", "-p", "hi"]).stderr);
-    assert!(said.contains("the window of llama99 is unknown; assuming 1,048,576 tokens"), "{said}");
+    assert!(said.contains("the window of llama99 is unknown; assuming 32,000 tokens"), "{said}");
     sandbox.settings(r#"{"longhaul": {"windows": {"llama99": "8k"}}}"#);
     assert_eq!(text(&sandbox.run(&["-m", "llama99", "-p", "hi"]).stderr), "");
 }

@@ -31,12 +31,26 @@ fn without_a_key_the_variables_are_named() {
 }
 
 #[test]
-fn with_the_key_of_another_a_model_must_be_named() {
-    let mut sandbox = Sandbox::gemini([]);
+fn any_one_key_is_enough() {
+    let mut sandbox = Sandbox::new(Wire::Anthropic, [anthropic::texts(&["hello"])]);
     sandbox.set("GEMINI_API_KEY", "");
-    sandbox.set("GOOGLE_GEMINI_BASE_URL", "");
-    let said = text(&sandbox.run(&["-p", "hi"]).stderr);
-    assert!(said.contains("no model is set") && said.contains("of openai with -m"), "{said}");
+    sandbox.set("OPENAI_API_KEY", "");
+    sandbox.unset("OPENAI_BASE_URL");
+    assert_eq!(text(&sandbox.run(&["-p", "hi"]).stdout), "hello\n");
+    assert_eq!(sandbox.server.requests()[0].body["model"], "claude-sonnet-5-5");
+}
+
+#[test]
+fn a_server_of_ones_own_says_what_it_has() {
+    let list = || Reply::json(200, &json!({"data": [{"id": "own-model", "max_model_len": 9_000}]}));
+    let mut sandbox = Sandbox::new(Wire::OpenAi, [list(), list(), openai::text("hello")]);
+    for name in ["GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
+        sandbox.set(name, "");
+    }
+    let output = sandbox.run(&["say hi"]);
+    // Its window is no guess, so nothing is said of one.
+    assert_eq!((text(&output.stdout).as_str(), text(&output.stderr).as_str()), ("hello\n", ""));
+    assert_eq!(sandbox.server.requests()[2].body["model"], "own-model");
 }
 
 #[test]

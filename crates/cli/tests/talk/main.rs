@@ -21,6 +21,8 @@ mod resuming;
 mod room;
 mod secrets;
 mod secure;
+#[cfg(unix)]
+mod servers;
 mod stopping;
 mod subagents;
 mod support;

@@ -264,7 +264,7 @@ fn long_session(again: &str, more: impl IntoIterator<Item = Reply>) -> Sandbox {
     let mut replies: Vec<Reply> = vec![call("read_file", json!({"file_path": "sub/x.txt"}))];
     for n in 0..30 {
         replies.push(call("read_file", json!({"file_path": format!("f{n}.txt")})));
-        replies.push(call("list_directory", json!({"dir_path": format!("{again}/d{n}")})));
+        replies.push(call("read_file", json!({"file_path": format!("{again}/d{n}/y.txt")})));
     }
     replies.push(gemini::text("All read."));
     replies.extend(more);

@@ -10,7 +10,7 @@ use crate::tools::{answered, call, trusted};
 fn an_agent_that_would_not_be_restricted_does_not_start() {
     let mut sandbox = Sandbox::gemini([gemini::text("Yes."), gemini::text("Yes.")]);
     for (settings, key) in [
-        (r#"{"tools": {"sandbox": true}}"#, "tools.sandbox"),
+        (r#"{"tools": {"sandbox": "docker"}}"#, "tools.sandbox"),
         (r#"{"security": {"enableConseca": true}}"#, "security.enableConseca"),
         (r#"{"admin": {"brandNew": true}}"#, "admin.brandNew"),
     ] {
@@ -18,7 +18,7 @@ fn an_agent_that_would_not_be_restricted_does_not_start() {
         sandbox.check_fails(&["-p", "hi"], &["could not start an agent", key, "settings.json:1", "hint: "]);
     }
     assert!(sandbox.server.requests().is_empty());
-    sandbox.settings(r#"{"tools": {"sandbox": true}}"#);
+    sandbox.settings(r#"{"tools": {"sandbox": "docker"}}"#);
     sandbox.set("SANDBOX", "mine");
     sandbox.answer(&["-p", "hi"]);
     sandbox.set("SANDBOX", "");

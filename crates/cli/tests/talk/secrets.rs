@@ -82,7 +82,7 @@ fn a_key_by_any_name_is_taken_out() {
             .to_string(),
     );
     sandbox.set("MINE", "plain-words-as-a-key");
-    let output = sandbox.run(&["-m", "mine/some-model", "-p", "Look.", "--yolo"]);
+    let output = sandbox.run(&["-m", "mine/some-model", "--window", "32k", "-p", "Look.", "--yolo"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let requests = sandbox.server.requests();
     assert_eq!(requests[0].header("authorization"), Some("Bearer plain-words-as-a-key"));

@@ -262,8 +262,8 @@ fn a_folder_that_is_not_there_is_named() {
 #[test]
 fn what_is_full_before_anything_is_said_is_not_sent() {
     let sandbox = Sandbox::gemini([gemini::text("Never.")]);
-    sandbox.settings(r#"{"longhaul": {"windows": {"gemini-2.5-flash": 1500}}}"#);
-    sandbox.check_fails(&["-p", "Go."], &["does not fit", "the system prompt takes most of this one"]);
+    sandbox.settings(r#"{"longhaul": {"windows": {"gemini-2.5-flash": 700}}}"#);
+    sandbox.check_fails(&["-p", "Go."], &["does not fit", "the tools take most of this one"]);
     assert!(sandbox.server.requests().is_empty());
 }
 

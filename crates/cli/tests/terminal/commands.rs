@@ -2,7 +2,7 @@
 
 use longhaul_testkit::fake_provider::gemini;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, call};
 
 /// A text that is worth compacting.
 fn long(topic: &str) -> String {
@@ -17,7 +17,7 @@ fn a_conversation_is_compacted_and_that_is_undone() {
     terminal.wait_for("ask, or").enter("Never push to main. Look at the parser.").wait_for("step 399");
     terminal.wait_for("ask, or").enter("And the lexer?").wait_for("lexer_399").wait_for("ask, or");
     terminal.enter("/compress preview").wait_for("Nothing has changed");
-    terminal.enter("/compress").wait_for("Compacted ").wait_for("1 rule kept").wait_for("of what matters");
+    terminal.enter("/compress").wait_for("Compacted ").wait_for("1 rule kept").wait_for("names kept");
     terminal.wait_for("ask, or").enter("/compress undo").wait_for("Compaction undone");
     terminal.enter("/compress undo").wait_for("No compaction to undo");
     terminal.enter("Go on.").wait_for("Fine.");
@@ -41,6 +41,35 @@ fn what_fills_the_window_is_shown() {
     terminal.wait_for("Largest messages").wait_for("1 rule");
     terminal.enter("/memory").wait_for("Use tabs.").enter("/memory list").wait_for("1 memory file in use");
     terminal.enter("/stats").wait_for("Session statistics").enter("/tools").wait_for("run_shell_command");
+}
+
+#[test]
+fn a_fact_is_edited_in_the_users_editor() {
+    let sandbox = Sandbox::new(["One.", "Two."].map(gemini::text)).set("EDITOR", "sed -i s/pnpm/yarn/");
+    let mut terminal = sandbox.start();
+    terminal
+        .wait_for("ask, or")
+        .enter("/memory add --scope global Use pnpm everywhere.")
+        .wait_for("1 memory file");
+    terminal.enter("/memory edit pnpm").wait_for("Changed \"Use pnpm");
+    let memory = std::fs::read_to_string(sandbox.path("home/GEMINI.md")).expect("global memory");
+    assert!(memory.contains("Use yarn everywhere.") && !memory.contains("pnpm"), "{memory}");
+    terminal.wait_for("ask, or").enter("Hello.").wait_for("One.");
+    assert!(sandbox.last_request().contains("Use yarn everywhere."), "it counts at once");
+    terminal.wait_for("ask, or").enter("/memory edit nothing").wait_for("o fact matches");
+}
+
+#[test]
+fn harmless_reading_runs_without_a_question_where_the_folder_is_trusted() {
+    let replies = [
+        call("run_shell_command", &serde_json::json!({"command": "cat notes.txt | head -3"})),
+        gemini::text("Read."),
+    ];
+    let sandbox = Sandbox::new(replies);
+    sandbox.write("work/notes.txt", "tides at noon\n");
+    let mut terminal = sandbox.start_with(100, 40, &["-m", "gemini-2.5-flash"]);
+    terminal.wait_for("ask, or").enter("What do the notes say?").wait_for("tides at noon").wait_for("Read.");
+    terminal.wait_for("ask, or").enter("/quit").wait_for("Resume with: longhaul --resume ");
 }
 
 #[test]

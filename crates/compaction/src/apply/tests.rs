@@ -1,8 +1,8 @@
-use longhaul_conversation::{Message, Trigger};
-use longhaul_snapshot::{Section, parse_snapshot};
+use longhaul_conversation::{Message, Part, Trigger};
+use longhaul_snapshot::{Entry, Section, parse_snapshot};
 
 use super::*;
-use crate::adopt::Repairing;
+use crate::compose::Repairing;
 use crate::shapes::conversation;
 use crate::{PlanOptions, PreparedMessages, Rungs, Tracker, plan, preview, summarise};
 
@@ -11,9 +11,13 @@ const LONG: &str = "user*9000 reply*9000 user*900 reply*900 user*900 reply*900";
 /// A conversation whose outputs are masked in a window of 16,000 tokens.
 const OUTPUTS: &str = "user call result*24000 call result*4000 call result*4000 call result*4000 reply";
 
+/// A sentence of the first message, which a summary may tell.
+const FACT: &str = "The reader in src/upload.rs drops retry_count whenever the remote server is busy.";
+
 /// Checks what follows from an input.
 fn with_input(shape: &str, window: u64, trigger: Trigger, rungs: Rungs, check: impl Fn(&Input<'_>)) {
-    let messages: Vec<Message> = conversation(shape);
+    let mut messages: Vec<Message> = conversation(shape);
+    messages[0].parts.push(Part::user_text(FACT));
     let mut tracker = Tracker::default();
     messages.iter().for_each(|message| tracker.observe(message));
     let options = PlanOptions { trigger, ..PlanOptions::new(TokenCount(window)) };
@@ -26,6 +30,10 @@ fn from_model(summary: &str) -> Draft {
     Draft::FromModel { summary, repairing: Repairing::Missing }
 }
 
+fn summary(knowledge: &str) -> String {
+    format!("<state_snapshot><key_knowledge>\n{knowledge}\n</key_knowledge></state_snapshot>")
+}
+
 fn counted(tokens: u64) -> Feedback {
     Feedback { counted: Some(TokenCount(tokens)), ..Feedback::default() }
 }
@@ -34,15 +42,15 @@ fn counted(tokens: u64) -> Feedback {
 fn a_models_summary_is_checked_and_noted() {
     with_input(LONG, 10_000, Trigger::Automatic, Rungs::All, |input| {
         let plan = plan(input);
-        let draft = from_model(
-            "<state_snapshot><key_knowledge>\n- nothing is known\n</key_knowledge></state_snapshot>",
-        );
+        let draft = from_model(&summary(&format!("- nothing is known\n- {FACT}")));
         let outcome = apply(input, &plan, &draft, &Feedback::default());
         assert_eq!((outcome.status, outcome.report.summariser), (Status::Compressed, "model"));
-        assert_eq!(outcome.notes.map(|notes| notes.kept), Some(1));
+        assert_eq!(outcome.notes.map(|notes| notes.kept), Some(2));
         let snapshot = outcome.snapshot.expect("compressed");
-        assert_eq!(snapshot.entries(Section::KeyKnowledge)[0].lines(), ["- nothing is known"]);
-        assert!(outcome.draft.is_some_and(|draft| draft.unsourced == 1 && draft.tokens > TokenCount::ZERO));
+        let known = snapshot.entries(Section::KeyKnowledge).iter().flat_map(Entry::lines);
+        assert!(known.into_iter().any(|line| line == "- nothing is known"));
+        assert_eq!(outcome.report.unsupported, 1);
+        assert!(outcome.draft.is_some_and(|draft| draft.unsupported == 1 && draft.tokens > TokenCount::ZERO));
     });
 }
 
@@ -53,9 +61,14 @@ fn a_summary_of_no_use_is_refused() {
         let nothing = apply(input, &plan, &from_model(""), &Feedback::default());
         assert_eq!((nothing.status, nothing.messages), (Status::FailedEmptySummary, None));
         assert_eq!(preview(input, &plan, &from_model("")).unwrap_err().to_string(), nothing.reason);
-        let text = "<state_snapshot><task_state>\ngo on\n</task_state></state_snapshot>";
-        let larger = apply(input, &plan, &from_model(text), &counted(plan.before.0 + 1));
+        let empty =
+            apply(input, &plan, &from_model(&summary("We made some progress.")), &Feedback::default());
+        assert_eq!((empty.status, empty.messages), (Status::FailedEmptySummary, None));
+        assert!(empty.reason.contains("hardly anything about this conversation"), "{}", empty.reason);
+        let larger = apply(input, &plan, &from_model(&summary(FACT)), &counted(plan.before.0 + 1));
         assert_eq!((larger.status, larger.draft), (Status::FailedInflated, None));
+        let sizes = format!("{} → {} tokens", plan.before, TokenCount(plan.before.0 + 1));
+        assert!(larger.reason.contains(&sizes), "{}", larger.reason);
         // What was written offline cannot be refused, but it can be in vain.
         let offline = apply(input, &plan, &summarise(input, &plan), &counted(plan.before.0 + 1));
         assert_eq!((offline.status, offline.is_vain), (Status::Noop, true));
@@ -67,8 +80,7 @@ fn a_count_that_does_not_fit_gives_up_more_without_the_model() {
     with_input(LONG, 5_000, Trigger::Automatic, Rungs::All, |input| {
         let plan = plan(input);
         assert!(matches!(plan.rung, Rung::Compact(_)), "{plan}");
-        let text = "<state_snapshot><task_state>\ngo on\n</task_state></state_snapshot>";
-        let outcome = apply(input, &plan, &from_model(text), &counted(5_001));
+        let outcome = apply(input, &plan, &from_model(&summary(FACT)), &counted(5_001));
         assert_eq!((outcome.status, outcome.report.summariser), (Status::LastResort, "offline"));
         assert_eq!(outcome.notes, None);
         assert!(outcome.after <= TokenCount(5_000), "{}", outcome.after);
@@ -121,6 +133,23 @@ fn a_forced_pass_that_gains_little_says_so_and_why() {
                 outcome.reason
             );
             assert!(outcome.reason.ends_with("tokens and is kept whole"), "{}", outcome.reason);
+            assert!(outcome.report.is_vain);
+        },
+    );
+}
+
+#[test]
+fn of_several_messages_that_stay_the_largest_is_named() {
+    with_input(
+        "user*9000 reply*9000 user*200000 reply*190000 user*180000 reply*900",
+        1_000_000,
+        Trigger::Forced,
+        Rungs::All,
+        |input| {
+            let plan = plan(input);
+            let outcome = apply(input, &plan, &summarise(input, &plan), &Feedback::default());
+            let reason = &outcome.reason;
+            assert!(!outcome.is_vain || reason.contains("kept, the largest (m3, user message)"), "{reason}");
         },
     );
 }

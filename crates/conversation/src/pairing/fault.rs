@@ -50,6 +50,44 @@ pub enum FaultKind {
     WrongFirstRole,
 }
 
+/// The forms in which a conversation is sent to providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RequestForm {
+    /// Anthropic messages.
+    Anthropic,
+    /// Gemini contents.
+    Gemini,
+    /// OpenAI chat completions.
+    OpenAiChat,
+    /// OpenAI Responses.
+    OpenAiResponses,
+}
+
+impl RequestForm {
+    /// Every form.
+    pub const ALL: &[Self] = &[Self::Anthropic, Self::Gemini, Self::OpenAiChat, Self::OpenAiResponses];
+
+    /// The name people know it by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "Anthropic",
+            Self::Gemini => "Gemini",
+            Self::OpenAiChat => "OpenAI chat completions",
+            Self::OpenAiResponses => "OpenAI Responses",
+        }
+    }
+
+    /// A stable word for machines.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+        }
+    }
+}
+
 impl FaultKind {
     /// The stable name for machines.
     pub fn as_str(self) -> &'static str {
@@ -68,6 +106,25 @@ impl FaultKind {
             Self::CallWithoutReasoning => "call_without_reasoning",
             Self::EmptyTurn => "empty_turn",
             Self::WrongFirstRole => "wrong_first_role",
+        }
+    }
+
+    /// The forms of a request in which a provider refuses this; the others take it as it is.
+    pub fn refused_in(self) -> &'static [RequestForm] {
+        use RequestForm::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
+        match self {
+            // Responses finds a result by its id, wherever it stands behind its call.
+            Self::ResultNotAdjacent | Self::TornBatch => &[Anthropic, Gemini, OpenAiChat],
+            Self::ResultsOutOfOrder => &[Gemini],
+            Self::ReasoningWithoutCall | Self::CallWithoutReasoning => &[OpenAiResponses],
+            Self::EmptyTurn | Self::WrongFirstRole => &[Anthropic, Gemini],
+            Self::UnansweredCall
+            | Self::OrphanResult
+            | Self::DuplicateCall
+            | Self::DuplicateResult
+            | Self::ResultBeforeCall
+            | Self::CallFromUser
+            | Self::ResultFromModel => RequestForm::ALL,
         }
     }
 

@@ -11,6 +11,6 @@ mod shape;
 mod sound;
 
 pub use check::{find_faults, find_faults_in};
-pub use fault::{FaultKind, PairingFault};
+pub use fault::{FaultKind, PairingFault, RequestForm};
 pub use repair::{Repair, Repaired, repair};
 pub use shape::MessageShape;

@@ -34,7 +34,12 @@ pub(super) fn without_command<'t>(said: &Said<'t>) -> Option<Said<'t>> {
     }
     let start = said.unit.start + (text.len() - argument.len());
     let (text, start) = if TALKING.contains(&name) { (argument, start) } else { (text, said.unit.start) };
-    Some(Said { unit: Unit { text, start, ..said.unit }, words: Words::of(text), voice: said.voice })
+    Some(Said {
+        unit: Unit { text, start, ..said.unit },
+        words: Words::of(text),
+        voice: said.voice,
+        is_inside: said.is_inside,
+    })
 }
 
 /// Returns true if the arguments of a command are for the program.

@@ -92,6 +92,14 @@ fn hands_arguments(heard: &AnnotatedPart<'_>) -> bool {
         && heard.part.as_text().is_some_and(|text| text.trim_end().ends_with("<command-args>"))
 }
 
+/// The text that stands for a command: it follows the command's name, and is nobody's words.
+fn definition_in<'m>(parts: &[AnnotatedPart<'m>], arguments: Option<&str>) -> Option<&'m str> {
+    let behind = parts.iter().skip_while(|heard| command_in(heard).is_none()).skip(1);
+    let is_own = |heard: &&AnnotatedPart<'m>| matches!(heard.part.origin, Origin::Memory | Origin::Hook);
+    let mut texts = behind.filter(is_own).filter_map(|heard| heard.part.as_text());
+    texts.find(|text| Some(*text) != arguments && !text.trim_start().starts_with('<'))
+}
+
 impl Typed {
     /// What was typed in these texts.
     fn of_texts(typed: &[(&str, Vec<Said<'_>>)]) -> Option<Self> {
@@ -121,9 +129,8 @@ impl Typed {
             text.push(' ');
             text.push_str(arguments.lines().next().unwrap_or_default());
         }
-        if let Some(purpose) =
-            others.next().map(|(text, _)| read_definition(text)).filter(|text| !text.is_empty())
-        {
+        let definition = others.next().map(|(text, _)| *text).or_else(|| definition_in(parts, arguments));
+        if let Some(purpose) = definition.map(read_definition).filter(|text| !text.is_empty()) {
             text = format!("{text} — {purpose}");
         }
         let mut stated = StatedRequest { text, asks: true, ..Default::default() };

@@ -312,6 +312,18 @@ fn commands_of_claude_code_count_by_what_they_are_for() {
     requests.observe(&Message::new("u", Role::User, parts));
     let expected = "open: /review pull request 12 — Review the change with care. Look for leaks first.";
     assert_eq!(shown(&requests), [expected]);
+    // The definition of a command is nobody's words, and says all the same what it is for.
+    let name = "<command-message>init</command-message>\n<command-name>/init</command-name>";
+    let definition = Part::text(
+        Origin::Memory,
+        "Please describe this code base in a file. Add how to build it. Be brief.",
+    );
+    let mut requests = UserRequests::default();
+    requests.observe(&Message::new("u", Role::User, vec![Part::text(Origin::Hook, name), definition]));
+    assert_eq!(
+        shown(&requests),
+        ["open: /init — Please describe this code base in a file. Add how to build it."]
+    );
 }
 
 #[test]

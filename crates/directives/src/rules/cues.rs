@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use longhaul_text::{LazyPhrases, PhraseTable, WordSet, Words, phrases, word_set};
 
+use super::classes::WordClasses;
 use crate::languages::{pattern_table, patterns, substrings, words};
 use crate::substrings::SubstringTable;
 use crate::typed::without_quotations;
@@ -13,6 +14,7 @@ pub(crate) type Substrings = LazyLock<Vec<&'static str>>;
 
 /// A kind of phrase in a sentence; `data/README.md` explains each under the name of its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(dead_code, reason = "some are only weighed, under the number of their list")]
 pub(super) enum Cue {
     /// It holds from now on, whatever stands around it.
     Strong,
@@ -52,12 +54,52 @@ pub(super) enum Cue {
     RuleLead,
     /// The list below has tasks.
     TaskLead,
-    /// It is about the work: code, tests, commits. Substrings only; see [`names_work`].
+    /// The heading of cautions: "Important", "Notes", "Boundaries".
+    CautionHeading,
+    /// The heading of what is to be built: "Requirements", "Output", "Acceptance criteria".
+    DemandHeading,
+    /// It is about the work: code, tests, commits.
     WorkNoun,
+    /// It says how strictly: "must", "stays".
+    Obligation,
+    /// It denies or forbids: "not", "without".
+    Negation,
+    /// It sets a limit: "only", "at most".
+    Limit,
+    /// It is about the way of working: commits, reviews, replies, dependencies.
+    Process,
+    /// It is about what the program does: users, pages, orders.
+    Product,
+    /// It names the one who writes.
+    Me,
+    /// It speaks to the reader.
+    You,
+    /// The one who writes says something of themselves.
+    Myself,
+    /// It is about those who work together.
+    We,
+    /// It tells what was.
+    Past,
+    /// It holds for more than one thing: "everywhere", "whatever".
+    General,
+    /// It points at something at hand: "this", "it".
+    Pointing,
+    /// It is about when something is done: "next", "today".
+    Now,
+    /// It says in which case: "if", "before".
+    When,
+    /// It speaks of any or none: "every", "a", "nothing".
+    Any,
+    /// It has a verb of single tasks: "fix", "rename".
+    Task,
+    /// It has a verb of habits: "use", "keep".
+    Habit,
+    /// It is about one thing that is known: "the".
+    Definite,
 }
 
 /// The list of each [`Cue`], in its order.
-const LISTS: &[&str] = &[
+pub(super) const LISTS: &[&str] = &[
     "strong",
     "rules",
     "standing",
@@ -77,14 +119,36 @@ const LISTS: &[&str] = &[
     "restated",
     "rule-leads",
     "task-leads",
+    "caution-headings",
+    "demand-headings",
     "work-nouns",
+    "obligations",
+    "negations",
+    "limits",
+    "process-words",
+    "product-words",
+    "me-words",
+    "you-words",
+    "self-words",
+    "we-words",
+    "past-words",
+    "general-words",
+    "pointing-words",
+    "now-words",
+    "when-words",
+    "any-words",
+    "task-words",
+    "habit-words",
+    "definite-words",
 ];
 
-static WORD_TABLE: LazyLock<PhraseTable<'static>> = LazyLock::new(|| {
-    // Nouns of the work are no patterns but words, and looked for elsewhere.
-    let (_, lists) = LISTS.split_last().expect("there are lists");
-    pattern_table(lists)
-});
+/// The first list of classes of words; those before it are of phrases.
+const FIRST_CLASS: usize = Cue::WorkNoun as usize;
+
+static WORD_TABLE: LazyLock<PhraseTable<'static>> = LazyLock::new(|| pattern_table(&LISTS[..FIRST_CLASS]));
+
+static CLASSES: LazyLock<WordClasses> =
+    LazyLock::new(|| WordClasses::new(&LISTS[FIRST_CLASS..], FIRST_CLASS as u32));
 
 static SUBSTRING_TABLE: LazyLock<SubstringTable> =
     LazyLock::new(|| SubstringTable::new(&LISTS.iter().map(|list| substrings(list)).collect::<Vec<_>>()));
@@ -102,11 +166,16 @@ impl Cues {
             true => SUBSTRING_TABLE.lists_in(&without_quotations(text)),
             false => 0,
         };
-        Self(in_words | in_pieces)
+        Self(in_words | in_pieces | CLASSES.of(words))
     }
 
     pub(super) fn has(self, cue: Cue) -> bool {
         self.0 & (1 << cue as u32) != 0
+    }
+
+    /// One bit for each kind, in the order of [`LISTS`].
+    pub(super) fn bits(self) -> u64 {
+        self.0
     }
 }
 
@@ -117,6 +186,11 @@ pub(super) fn has_pieces(text: &str, words: &Words) -> bool {
 
 pub(super) fn is_hangul(c: char) -> bool {
     ('\u{ac00}'..='\u{d7a3}').contains(&c)
+}
+
+/// The classes of a word in lower case, one bit each.
+pub(super) fn classes_of(word: &str) -> Cues {
+    Cues(CLASSES.of_word(word))
 }
 
 /// First words of questions.
@@ -141,25 +215,9 @@ pub(super) static WIDE_TASK_NOUNS: Substrings = LazyLock::new(|| substrings("tas
 /// Something need not be done any more.
 pub(crate) static WIDE_RELIEFS: Substrings = LazyLock::new(|| substrings("reliefs"));
 
-/// Nouns of the work, as whole words.
-static WORK: WordSet = WordSet::new(|| words("work-nouns").filter(|word| !word.ends_with('*')).collect());
-/// Beginnings of such nouns.
-static WORK_STEMS: WordSet =
-    WordSet::new(|| words("work-nouns").filter_map(|word| word.strip_suffix('*')).collect());
-
-/// The longest beginning of a noun of the work, in bytes.
-const LONGEST_STEM: usize = 32;
-
-/// Returns true if a sentence is about the work: it has a noun of it, code, a path or an identifier.
-pub(super) fn names_work(text: &str, words: &Words, cues: Cues) -> bool {
-    let is_stem = |word: &str| {
-        let ends =
-            word.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= LONGEST_STEM);
-        ends.skip(2).any(|end| WORK_STEMS.has(&word[..end]))
-    };
-    cues.has(Cue::WorkNoun)
-        || words.texts().any(|word| WORK.has(word) || is_stem(word))
-        || text.split_ascii_whitespace().any(is_identifier)
+/// Returns true if a text has code, a path or a name in code.
+pub(super) fn names_code(text: &str) -> bool {
+    text.split_ascii_whitespace().any(is_identifier)
 }
 
 /// Returns true if a piece of text without spaces is code, a path or a name in code.

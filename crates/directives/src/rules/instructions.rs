@@ -1,9 +1,10 @@
 //! The rules in a text that a person typed, and what its sentences do to earlier ones.
 
-use longhaul_text::UnitKind;
+use longhaul_text::{Unit, UnitKind};
 
 use super::cues::Cue;
-use super::recognise::{Listed, Sentence, Setting, announces};
+use super::features::{Around, Features, Place};
+use super::recognise::{Sentence, announced, is_lead};
 use crate::typed::{Said, Voice};
 
 /// A sentence or list item of a person's that has a say about rules.
@@ -68,24 +69,9 @@ const LONG_TEXT: usize = 2_400;
 
 /// The rules in a text that a person typed, and what it does to earlier ones.
 pub fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
-    let typed: Vec<&Said<'_>> = said.iter().filter(|said| said.voice == Voice::Typed).collect();
-    let length: usize = typed.iter().map(|said| said.unit.text.len()).sum();
-    let is_long = typed.len() > MANY_SENTENCES || length > LONG_TEXT;
     let mut instructions = Vec::new();
-    let mut listed = None;
     let mut changed_before = false;
-    for (place, Said { unit, words, .. }) in typed.iter().enumerate() {
-        let sentence = Sentence::of(unit.text, words);
-        let is_item = matches!(unit.kind, UnitKind::Item { .. });
-        let is_lead = unit.kind == UnitKind::Heading || unit.text.ends_with([':', '：']);
-        listed = listed.filter(|_| is_item);
-        let setting = match listed {
-            Some(Listed::Tasks) => Setting::Tasks,
-            _ if is_long => Setting::Long,
-            _ => Setting::Short,
-        };
-        let is_rule = !is_lead && sentence.is_rule(setting)
-            || listed == Some(Listed::Rules) && sentence.can_be_listed_rule();
+    for (unit, sentence, is_rule) in judged(said) {
         let changes = sentence.cues.has(Cue::Change);
         let changes_rule = changes || changed_before || is_rule && sentence.cues.has(Cue::ChangeNow);
         let effect = effect_of(&sentence, changes_rule);
@@ -94,20 +80,117 @@ pub fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
             && (effect != Effect::Lifts || sentence.cues.has(Cue::Strong) || sentence.cues.has(Cue::Rule));
         let standing = match effect {
             _ if is_pinned => Standing::Rule,
-            Effect::Changes if changes && words.len() <= LONGEST_CORRECTION => Standing::IfContradicting,
+            Effect::Changes if changes && sentence.words.len() <= LONGEST_CORRECTION => {
+                Standing::IfContradicting
+            }
             _ => Standing::None,
         };
         if effect == Effect::Lifts || standing != Standing::None {
             instructions.push(Instruction { text: unit.text.to_string(), effect, standing });
         }
         changed_before = changes || effect == Effect::Lifts;
-        if !is_item {
-            let next = typed.get(place + 1);
-            let before_items = next.is_some_and(|next| matches!(next.unit.kind, UnitKind::Item { .. }));
-            listed = announces(unit, &sentence, before_items);
-        }
     }
     instructions
+}
+
+/// A sentence that a person typed, with what speaks for and against its being a rule.
+pub struct RuleFeatures<'t> {
+    /// The sentence.
+    pub text: &'t str,
+    /// The list that it is an item of, by number.
+    pub list: Option<usize>,
+    /// The names of its features, without what the sentences around it are; none where it can be no rule.
+    pub features: Vec<String>,
+}
+
+/// The features of the sentences that a person typed, as `bench/fit-rules` wants them.
+pub fn rule_features<'t>(said: &[Said<'t>]) -> Vec<RuleFeatures<'t>> {
+    let describe = |(unit, sentence, place): (&Unit<'t>, Sentence<'_>, Place)| {
+        let features = sentence.features(place).map_or_else(Vec::new, |features| features.names());
+        RuleFeatures { text: unit.text, list: place.list, features }
+    };
+    placed(said).into_iter().map(describe).collect()
+}
+
+/// The sentences and list items that a person typed, each with whether it is a rule: first by itself, then in its company.
+fn judged<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, bool)> {
+    let placed = placed(said);
+    let features: Vec<Option<Features>> =
+        placed.iter().map(|(_, sentence, place)| sentence.features(*place)).collect();
+    let is_rule = |features: &Option<Features>| features.is_some_and(|features| features.score() > 0.0);
+    let alone: Vec<bool> = features.iter().map(is_rule).collect();
+    let mut lists: Vec<(usize, usize)> = Vec::new();
+    for ((_, _, place), is_rule) in placed.iter().zip(&alone) {
+        let Some(list) = place.list else { continue };
+        lists.resize(lists.len().max(list + 1), (0, 0));
+        lists[list].0 += 1;
+        lists[list].1 += usize::from(*is_rule);
+    }
+    let judge = |(nth, (unit, sentence, place)): (usize, (&'s Unit<'t>, Sentence<'s>, Place))| {
+        let others = place.list.map(|list| (lists[list].0 - 1, lists[list].1 - usize::from(alone[nth])));
+        let around = Around {
+            follows_rule: nth > 0 && alone[nth - 1],
+            precedes_rule: alone.get(nth + 1).copied().unwrap_or(false),
+            among_rules: others.is_some_and(|(others, rules)| others > 0 && 2 * rules >= others),
+        };
+        (unit, sentence, is_rule(&features[nth].map(|features| features.in_company(around))))
+    };
+    placed.into_iter().enumerate().map(judge).collect()
+}
+
+/// The sentences and list items that a person typed, with their places; lines that only lead into others are left out.
+fn placed<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, Place)> {
+    let typed: Vec<&Said<'t>> =
+        said.iter().filter(|said| said.voice == Voice::Typed && !said.is_inside).collect();
+    let length: usize = typed.iter().map(|said| said.unit.text.len()).sum();
+    let is_long = typed.len() > MANY_SENTENCES || length > LONG_TEXT;
+    let (mut section, mut listed) = (None, None);
+    let (mut list, mut in_list) = (0, false);
+    let mut placed = Vec::with_capacity(typed.len());
+    for (nth, Said { unit, words, .. }) in typed.iter().enumerate() {
+        let sentence = Sentence::of(unit.text, words);
+        let is_item = matches!(unit.kind, UnitKind::Item { .. });
+        let next = typed.get(nth + 1);
+        let before_items = next.is_some_and(|next| matches!(next.unit.kind, UnitKind::Item { .. }));
+        if is_lead(unit, &sentence, before_items) {
+            // A line in bold or capitals stands for a heading, and holds until the next one.
+            let is_heading = unit.kind == UnitKind::Heading || is_emphatic(unit.text);
+            let announced = announced(&sentence);
+            if is_heading {
+                section = announced;
+            }
+            listed = if is_item { listed } else { announced };
+            if is_heading || !is_item {
+                list += usize::from(in_list);
+                in_list = false;
+                continue;
+            }
+        } else if !is_item {
+            listed = None;
+        }
+        list += usize::from(in_list && !is_item);
+        in_list = is_item;
+        let place = Place {
+            is_item,
+            is_numbered: matches!(unit.kind, UnitKind::Item { number: Some(_) }),
+            is_long,
+            is_short: typed.len() <= 2,
+            listed: listed.or(section),
+            list: is_item.then_some(list),
+        };
+        placed.push((unit, sentence, place));
+    }
+    placed
+}
+
+/// Returns true if a line is in bold or in capitals, as headings are.
+fn is_emphatic(line: &str) -> bool {
+    let line = line.trim().trim_end_matches([':', '：']);
+    let is_bold = line.starts_with("**") && line.ends_with("**");
+    is_bold
+        || line.len() > 3
+            && line.chars().all(|c| !c.is_lowercase())
+            && line.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 /// Tells whether a sentence lifts or changes earlier instructions; `changes` if it, or the one before it, says that something

@@ -1,6 +1,8 @@
 //! Standing instructions that a person typed, kept verbatim with the messages they came from.
 
+mod classes;
 mod cues;
+mod features;
 mod index;
 mod instructions;
 mod recognise;
@@ -15,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub(crate) use self::cues::{Substrings, WIDE_RELIEFS};
 use self::index::RuleIndex;
 use self::instructions::Standing;
-pub use self::instructions::{Instruction, instructions_of};
+pub use self::instructions::{Instruction, RuleFeatures, instructions_of, rule_features};
 pub(crate) use self::recognise::{asks_a_question, is_question, is_rule};
 use self::topic::Topic;
 use crate::{AnnotatedPart, typed_texts};

@@ -1,25 +1,12 @@
 //! Decides whether a sentence is a standing instruction.
 
-use longhaul_text::{Unit, UnitKind, Words, is_wide};
+use longhaul_text::{Unit, UnitKind, Words};
 
 use super::cues::{self, Cue, Cues};
+use super::features::{Features, Place};
 
 /// Longer sentences were hardly typed as a rule, in characters.
 const LONGEST: usize = 400;
-
-/// The longest introduction of a rule in the same sentence, in characters.
-const LONGEST_LEAD: usize = 80;
-
-/// The place of a sentence in its message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Setting {
-    /// A message of some sentences.
-    Short,
-    /// A description of many sentences, most of which tell what a program shall do.
-    Long,
-    /// A list of tasks.
-    Tasks,
-}
 
 /// A sentence with what is known of it.
 #[derive(Clone, Copy)]
@@ -29,9 +16,9 @@ pub(super) struct Sentence<'s> {
     pub(super) cues: Cues,
 }
 
-/// Returns true if a sentence of a person's own is a standing instruction; `words` are those of `text`.
+/// Returns true if a sentence of a person's own is a standing instruction, wherever it stands; `words` are those of `text`.
 pub(crate) fn is_rule(text: &str, words: &Words) -> bool {
-    Sentence::of(text, words).is_rule(Setting::Short)
+    Sentence::of(text, words).features(Place::default()).is_some_and(|features| features.score() > 0.0)
 }
 
 impl<'s> Sentence<'s> {
@@ -39,90 +26,44 @@ impl<'s> Sentence<'s> {
         Self { text, words, cues: Cues::of(text, words) }
     }
 
-    /// Returns true if it is a standing instruction, or introduces one: "New policy: we deploy on Mondays".
-    pub(super) fn is_rule(&self, setting: Setting) -> bool {
-        if self.is_rule_by_itself(setting) {
-            return true;
-        }
-        let Some((lead, rest)) = self.text.split_once([':', '：']).filter(|_| !self.is_question()) else {
-            return false;
-        };
-        // "Rules for this repository: …" holds for longer than the moment.
-        let is_told = !self.cues.has(Cue::NotRule) && !self.cues.has(Cue::Moment);
-        if !is_told && !Words::of(lead).texts().any(|word| cues::RULE_NOUNS.has(word)) {
-            return false;
-        }
-        // A colon inside a word, a time or an address introduces nothing.
-        let introduces = lead.chars().count() <= LONGEST_LEAD && (rest.starts_with(' ') || !rest.is_ascii());
-        let words = Words::of(rest);
-        introduces && words.len() > 1 && Sentence::of(rest.trim(), &words).is_rule_by_itself(setting)
+    /// What speaks for and against its being a standing instruction in this place; none where it can be none.
+    pub(super) fn features(&self, place: Place) -> Option<Features> {
+        let is_empty = self.words.is_empty() && !self.has_pieces();
+        let says_so = self.cues.has(Cue::Standing) || self.cues.has(Cue::Strong);
+        // "Can you always …" orders; what else is asked is for the moment, also behind a report.
+        let asks = self.asks() && !(says_so && cues::ASKS_FOR.fit(self.words));
+        // What stands below "Tasks" is for once, unless it says otherwise.
+        let is_task = place.listed == Some(Listed::Tasks) && !self.cues.has(Cue::Strong);
+        (!is_empty && !asks && !is_task && !self.is_too_long()).then(|| Features::of(self, place))
     }
 
-    fn is_rule_by_itself(&self, setting: Setting) -> bool {
-        let has = |cue| self.cues.has(cue);
-        if self.is_too_long() || self.words.is_empty() && !self.has_pieces() {
-            return false;
-        }
-        if self.is_question() {
-            return (has(Cue::Standing) || has(Cue::Strong)) && cues::ASKS_FOR.fit(self.words);
-        }
-        if has(Cue::Moment) || has(Cue::NotRule) && !has(Cue::Strong) {
-            return false;
-        }
-        match setting {
-            Setting::Short => {
-                has(Cue::Strong)
-                    || has(Cue::Rule)
-                    || self.names_a_rule()
-                    || self.forbids_a_thing()
-                    || has(Cue::Standing) && self.is_order()
-                    || self.is_norm()
-                    || self.is_conditional()
-            }
-            Setting::Long => {
-                let is_about_the_work = || cues::names_work(self.text, self.words, self.cues);
-                let is_general = || self.is_universal() && !self.is_of_the_moment() && is_about_the_work();
-                has(Cue::Strong)
-                    || (has(Cue::Rule) || has(Cue::Norm) && !has(Cue::NotNorm)) && is_general()
-                    || has(Cue::Rule) && self.is_told()
-                    || has(Cue::Agent) && self.is_conditional()
-            }
-            Setting::Tasks => has(Cue::Strong),
-        }
-    }
-
-    /// What is generally so, about the work: "Branch names start with the ticket number".
-    fn is_norm(&self) -> bool {
-        let takes_back = self.cues.has(Cue::Lift) || self.cues.has(Cue::Relief);
-        self.cues.has(Cue::Norm)
-            && !self.cues.has(Cue::NotNorm)
-            && !takes_back
-            && !self.is_of_the_moment()
-            && cues::names_work(self.text, self.words, self.cues)
+    /// Returns true if it asks something, or asks for something.
+    pub(super) fn asks(&self) -> bool {
+        self.is_question() || cues::ASKS_FOR.fit(self.words)
     }
 
     /// An order for whenever something happens: "When a download fails twice, stop and tell me".
-    fn is_conditional(&self) -> bool {
+    pub(super) fn is_conditional(&self) -> bool {
         self.cues.has(Cue::Condition) && !self.cues.has(Cue::MomentCondition) && self.is_order()
     }
 
     /// Returns true if it begins with a word for something of the moment: "this", "it".
-    fn is_of_the_moment(&self) -> bool {
+    pub(super) fn is_of_the_moment(&self) -> bool {
         self.first_word().is_some_and(|word| cues::MOMENT_SUBJECTS.has(word))
     }
 
     /// Returns true if it allows no exception: "every", "never", "in no log".
-    fn is_universal(&self) -> bool {
+    pub(super) fn is_universal(&self) -> bool {
         self.cues.has(Cue::Universal)
             || self.first_word().is_some_and(|word| cues::UNIVERSAL_SUBJECTS.has(word))
     }
 
     /// Returns true if it begins by telling somebody what to do or not to do: "Never …", "You must …".
-    fn is_told(&self) -> bool {
+    pub(super) fn is_told(&self) -> bool {
         self.first_word().is_some_and(|word| cues::TELLING.has(word))
     }
 
-    fn first_word(&self) -> Option<&str> {
+    pub(super) fn first_word(&self) -> Option<&str> {
         self.words.openers().next().and_then(|place| self.words.get(place))
     }
 
@@ -137,15 +78,15 @@ impl<'s> Sentence<'s> {
         is_short && tag.is_some_and(|tag| cues::QUESTION_TAGS.has(tag.trim().to_lowercase().as_str()))
     }
 
-    fn is_too_long(&self) -> bool {
+    pub(super) fn is_too_long(&self) -> bool {
         self.text.len() > LONGEST && self.text.chars().count() > LONGEST
     }
 
-    fn has_pieces(&self) -> bool {
+    pub(super) fn has_pieces(&self) -> bool {
         cues::has_pieces(self.text, self.words)
     }
 
-    fn names_a_rule(&self) -> bool {
+    pub(super) fn names_a_rule(&self) -> bool {
         self.text.find(':').is_some_and(|at| {
             self.words.texts().any(|word| cues::RULE_LABELS.has(word))
                 && !self.text[at + 1..].trim().is_empty()
@@ -157,12 +98,12 @@ impl<'s> Sentence<'s> {
     }
 
     /// Returns true if somebody is told to do something.
-    fn is_order(&self) -> bool {
+    pub(super) fn is_order(&self) -> bool {
         self.cues.has(Cue::Order) || self.words.orders().next().is_some() || cues::OBLIGES.fit(self.words)
     }
 
     /// "no mocks in tests", "no console logs!": a noun that nobody wants to see.
-    fn forbids_a_thing(&self) -> bool {
+    pub(super) fn forbids_a_thing(&self) -> bool {
         let clause_end = self.words.openers().find(|place| *place > 1).unwrap_or(self.words.len());
         self.words.begin_with_no()
             && (2..=9).contains(&clause_end)
@@ -170,32 +111,32 @@ impl<'s> Sentence<'s> {
             && !self.words.texts().take(clause_end).any(|word| cues::REPORTS.has(word))
             && !self.words.texts().any(|word| cues::NOT_ENGLISH.has(word))
     }
-
-    /// Returns true if a list item below a heading of rules can be one.
-    pub(super) fn can_be_listed_rule(&self) -> bool {
-        let is_piece = |c: &char| is_wide(*c) || cues::is_hangul(*c);
-        let long_enough = self.words.len() >= 3 || self.text.chars().filter(is_piece).count() >= 4;
-        !self.is_too_long() && long_enough && !self.is_question()
-    }
 }
 
-/// What the list below a line has, if the line says so.
+/// What stands below a line, if the line says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     /// "Rules:", "## Conventions", "请遵守以下规则：".
     Rules,
     /// "Tasks:", "To do", "오늘 할 일".
     Tasks,
+    /// "Important:", "## Notes", "Rahmenbedingungen".
+    Cautions,
+    /// "Requirements:", "## Output", "Acceptance criteria".
+    Demands,
 }
 
-/// What the list below a unit has; `before_items` if one follows.
-pub(super) fn announces(unit: &Unit<'_>, sentence: &Sentence<'_>, before_items: bool) -> Option<Listed> {
-    let Sentence { text, words, cues } = sentence;
+/// Returns true if a unit leads into what follows; `before_items` if an item does.
+pub(super) fn is_lead(unit: &Unit<'_>, sentence: &Sentence<'_>, before_items: bool) -> bool {
+    let text = unit.text.trim_end_matches(['*', '_', ' ']);
     let is_bare = before_items && unit.kind == UnitKind::Sentence && !text.ends_with(['.', '!', '?', '。']);
-    let is_lead = unit.kind == UnitKind::Heading || text.ends_with([':', '：']) || is_bare;
-    if !is_lead || text.len() >= 120 || words.len() > 12 || is_question(text, words) {
-        return None;
-    }
+    let leads = unit.kind == UnitKind::Heading || text.ends_with([':', '：']) || is_bare;
+    leads && text.len() < 120 && sentence.words.len() <= 12 && !is_question(text, sentence.words)
+}
+
+/// What stands below a line that leads into it, if the line says so.
+pub(super) fn announced(sentence: &Sentence<'_>) -> Option<Listed> {
+    let Sentence { text, words, cues } = sentence;
     let has_pieces = cues::has_pieces(text, words);
     let names = |nouns: &longhaul_text::WordSet, pieces: &[&str]| {
         words.texts().any(|word| nouns.has(word))
@@ -203,8 +144,12 @@ pub(super) fn announces(unit: &Unit<'_>, sentence: &Sentence<'_>, before_items: 
     };
     if cues.has(Cue::RuleLead) || names(&cues::RULE_NOUNS, &cues::WIDE_RULE_NOUNS) {
         Some(Listed::Rules)
+    } else if cues.has(Cue::CautionHeading) {
+        Some(Listed::Cautions)
     } else if cues.has(Cue::TaskLead) || names(&cues::TASK_NOUNS, &cues::WIDE_TASK_NOUNS) {
         Some(Listed::Tasks)
+    } else if cues.has(Cue::DemandHeading) {
+        Some(Listed::Demands)
     } else {
         None
     }

@@ -332,6 +332,17 @@ fn rules_are_told_from_what_only_looks_like_them() {
 }
 
 #[test]
+fn what_stands_in_an_element_is_quoted_and_the_person_speaks_again_behind_it() {
+    let text = "I've put a repository in /srv/repo. Consider the following issue:\n\n<issue>\nThe parser must never block. Always \
+                check the length.\n</issue>\n\nFix it. Never change the tests.\n\n## Rules\n\n- Every reply has exactly one \
+                command\n- No interactive programs\n";
+    check_after(
+        &[text],
+        &["Never change the tests.", "Every reply has exactly one command", "No interactive programs"],
+    );
+}
+
+#[test]
 fn a_rule_counts_at_any_length() {
     let story = "I want the list to show the orders of the last month. My customers open it in the morning. "
         .repeat(150);

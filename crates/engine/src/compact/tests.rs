@@ -98,7 +98,10 @@ fn a_model_writes_the_summary() {
         snapshot.contains("[TODO] remove retry_count") && !snapshot.contains("hidden thoughts"),
         "{snapshot}"
     );
-    assert!(snapshot.contains("src/part_"), "what it misses is added: {snapshot}");
+    assert!(
+        !snapshot.contains("let value_") && !snapshot.contains("stays unused"),
+        "nothing is quoted: {snapshot}"
+    );
     assert_eq!(outcome.result.report.summariser, "model");
     assert_eq!((outcome.state.spend.calls, outcome.account.spend.calls), (1, 1));
     assert!(outcome.result.notes.as_ref().is_some_and(|notes| notes.kept == 4 && notes.cut == 0));
@@ -156,6 +159,21 @@ fn whatever_a_model_does_the_pass_is_finished() {
     check_fallback(&refused(), "rejected the request");
     check_fallback(&ScriptedReply::text(" \n"), "empty");
     check_fallback(&ScriptedReply::text("<scratchpad>hm"), "no snapshot");
+    check_fallback(
+        &ScriptedReply::text("I'm sorry, but I can't help with that."),
+        "refused to write a summary: I'm",
+    );
+    let apology =
+        "<state_snapshot><key_knowledge>I cannot assist with that request.</key_knowledge></state_snapshot>";
+    check_fallback(&ScriptedReply::text(apology), "refused to write a summary: I cannot assist");
+    check_fallback(
+        &ScriptedReply::text("All went well and everything is fine now."),
+        "hardly anything about this",
+    );
+    check_fallback(
+        &ScriptedReply::text("Could you share what you would like me to do next?"),
+        "hardly anything",
+    );
     check_fallback(&finished(ANSWER, FinishReason::Length), "output limit");
     check_fallback(&finished(ANSWER, FinishReason::Filtered), "withheld");
     check_fallback(&finished(ANSWER, FinishReason::Other("RECITATION".into())), "RECITATION");
@@ -248,7 +266,70 @@ fn a_model_that_says_nothing_is_asked_once_more_only() {
     // Whoever sends requests has tried again already where nothing arrived at all.
     let empty = ModelError::Interrupted { reason: "it was empty".into() };
     assert_eq!(calls(&ScriptedReply::error(empty.clone())), 1);
+    let usage = ResponseEvent::Usage(longhaul_conversation::Usage::default());
+    assert_eq!(calls(&ScriptedReply::events([usage]).then_error(empty.clone())), 1);
     assert_eq!(calls(&ScriptedReply::text("half").then_error(empty)), 2);
+}
+
+#[test]
+fn a_model_that_says_nothing_of_many_blocks_is_asked_once_more_only() {
+    let mut trial = Trial::new(work(12, 6_000), 40_000).forced();
+    trial.options.budget.threshold = Threshold::Off;
+    trial.options.budget.outputs.protected = TokenCount(4_000);
+    let scripted = always(&ScriptedReply::text(" "));
+    let outcome = trial.run(&crate::ByModel::new(&scripted, "scripted", TokenCount(9_500)));
+    assert!(texts(&scripted.requests()[0]).contains("part 1 of "));
+    assert_eq!((scripted.requests().len(), outcome.account.spend.calls), (2, 2));
+    assert_eq!(outcome.result.report.summariser, "offline_fallback");
+}
+
+#[test]
+fn who_waited_for_a_silence_does_not_wait_for_another() {
+    let calls = |clock: fn(u32) -> Duration| {
+        let stalled = ModelError::Interrupted { reason: "no data for 60 s".into() };
+        let scripted = always(&ScriptedReply::text("half").then_error(stalled));
+        let mut trial = Trial::new(work(12, 3_000), 16_000);
+        trial.clock = clock;
+        let outcome = trial.run(&by_model(&scripted));
+        assert_eq!(outcome.result.report.summariser, "offline_fallback");
+        scripted.requests().len()
+    };
+    assert_eq!(calls(|_| Duration::ZERO), 2);
+    assert_eq!(calls(|asked| Duration::from_secs(60 * u64::from(asked))), 1);
+}
+
+#[test]
+fn where_nothing_is_to_gain_no_model_is_asked_and_none_has_failed() {
+    let scripted = always(&ScriptedReply::text(ANSWER));
+    let tiny =
+        Trial::new(number(vec![user("hello"), crate::trials::model("hi"), user("bye")]), 60_000).forced();
+    // One message that stays is nearly all there is.
+    let mut messages = vec![user("Fix the upload."), crate::trials::model("I will look.")];
+    messages.push(user(&"All of it is in this long text. ".repeat(400)));
+    let large = Trial::new(number(messages), 60_000).forced();
+    for trial in [tiny, large] {
+        let outcome = trial.run(&by_model(&scripted));
+        assert_eq!((outcome.result.status, outcome.messages()), (Status::Noop, None));
+        assert!(outcome.result.reason.contains("nothing to gain"), "{}", outcome.result.reason);
+        assert_eq!((outcome.state.failures, outcome.state.latch), (0, Latch::Clear));
+        assert_eq!((outcome.account.spend.calls, outcome.account.fell_back), (0, None));
+    }
+    assert!(scripted.requests().is_empty());
+}
+
+#[test]
+fn for_a_few_tokens_no_model_is_asked() {
+    for budget in [2, 100, 300] {
+        let scripted = always(&ScriptedReply::text(ANSWER));
+        let mut trial = Trial::new(work(12, 3_000), 16_000).forced();
+        trial.options.budget.snapshot = TokenCount(budget);
+        let outcome = trial.run(&by_model(&scripted));
+        assert!(scripted.requests().is_empty(), "{budget}");
+        assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
+        assert_eq!((outcome.state.failures, outcome.state.latch), (0, Latch::Clear));
+        let why = outcome.account.fell_back.unwrap_or_default();
+        assert!(why.contains("room for only"), "{why}");
+    }
 }
 
 #[test]
@@ -285,6 +366,7 @@ fn three_failures_open_the_breaker_and_a_reset_closes_it() {
     let outcome = trial.run(&by_model(&scripted));
     assert_eq!(outcome.result.status, Status::Noop);
     assert!(outcome.result.reason.contains("3 compactions failed"), "{}", outcome.result.reason);
+    assert!(outcome.result.reason.contains("`longhaul sessions reset`"), "{}", outcome.result.reason);
     trial.state.reset();
     trial.advance(&by_model(&scripted));
     assert_eq!(scripted.requests().len(), 4);
@@ -356,7 +438,8 @@ fn a_pass_that_gains_little_is_a_failure_and_applied_only_if_it_must_be() {
     let little = Count(count(9_000, 8_500));
     let outcome = trial.run_with(&Offline, Some(&little), None);
     assert_eq!((outcome.result.status, outcome.messages()), (Status::Noop, None));
-    assert_eq!((outcome.state.failures, outcome.state.wait), (1, Wait::Growth { since: TokenCount(9_000) }));
+    // What changes nothing is no failure.
+    assert_eq!((outcome.state.failures, outcome.state.wait), (0, Wait::Growth { since: TokenCount(9_000) }));
     assert!(trial.files.names().is_empty(), "what is not applied leaves no file");
     let trial = trial.forced();
     let outcome = trial.run_with(&Offline, Some(&little), None);

@@ -4,7 +4,7 @@ use longhaul_compaction::{HostJob, HostState, Replacement, Status, apply_replace
 use longhaul_conversation::{Message, Origin, Part};
 use longhaul_formats::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, EntryKind, HostRecord, Mask, Masking,
-    RecordedWait, Replay, Rewrite, RewriteKind, RewriteState,
+    RecordedNames, RecordedWait, Replay, Rewrite, RewriteKind, RewriteState,
 };
 
 use crate::outcome::PassOutcome;
@@ -55,7 +55,7 @@ fn report(outcome: &PassOutcome) -> CompactionReport {
         model: account.model.clone(),
         cost: (account.spend.money > 0.0).then_some(account.spend.money),
         ms: result.report.duration.map_or(0, |duration| duration.as_millis() as u64),
-        coverage: result.report.coverage,
+        names: result.report.names.map(|names| RecordedNames { kept: names.kept, of: names.of }),
     }
 }
 

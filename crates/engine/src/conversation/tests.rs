@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use longhaul_compaction::Status;
 use longhaul_conversation::{
-    Body, FinishReason, ModelError, Part, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
+    Body, FinishReason, ModelError, Origin, Part, ResponseEvent, Role, ScriptedModel, ScriptedReply,
+    TokenCount,
 };
 use longhaul_formats::{Replay, response_id};
 use longhaul_sessions::SessionKind;
@@ -566,4 +567,56 @@ proptest! {
             session.check_same();
         }
     }
+}
+
+#[test]
+fn outputs_are_dropped_by_hand_and_undone() {
+    let mut session = TestSession::new(200_000);
+    session.work(4);
+    let before = session.shown();
+    let holder = before.iter().find(|message| message.results().next().is_some()).expect("an output").clone();
+    let ordinal = holder.ordinal.expect("a number");
+    let size = session.conversation.size();
+    let record_id = session.record_id();
+    assert_eq!(
+        session.conversation.drop_outputs(ordinal, record_id).expect("recorded"),
+        holder.results().count()
+    );
+    session.check_same();
+    let shown = session.shown();
+    let dropped = shown.iter().find(|message| message.id == holder.id).expect("it is still there");
+    assert!(dropped.results().all(|result| result.readable().starts_with("[Dropped by the user: ")));
+    assert!(session.conversation.size() < size);
+    assert_eq!(shown.iter().filter(|message| !before.contains(message)).count(), 1, "nothing else changed");
+    let record_id = session.record_id();
+    assert_eq!(session.conversation.drop_outputs(ordinal, record_id).expect("fine"), 0, "once is enough");
+    let record_id = session.record_id();
+    assert_eq!(session.conversation.drop_outputs(Ordinal(9_999), record_id).expect("fine"), 0);
+    session.reopen();
+    assert_eq!(session.shown(), shown);
+    session.undo().expect("there is one");
+    session.check_same();
+    assert_eq!(session.shown(), before);
+}
+
+#[test]
+fn a_typed_message_stands_for_its_turn() {
+    let mut session = TestSession::new(200_000);
+    session.work(3);
+    let shown = session.shown();
+    let typed: Vec<_> = shown
+        .iter()
+        .filter(|message| {
+            message.role == Role::User && message.parts.iter().any(|part| part.origin == Origin::User)
+        })
+        .filter_map(|message| message.ordinal)
+        .collect();
+    let outputs: usize = shown.iter().map(|message| message.results().count()).sum();
+    let mut dropped = 0;
+    for ordinal in typed {
+        let record_id = session.record_id();
+        dropped += session.conversation.drop_outputs(ordinal, record_id).expect("recorded");
+    }
+    assert_eq!(dropped, outputs);
+    session.check_same();
 }

@@ -2,13 +2,28 @@
 
 use longhaul_snapshot::{Entry, OtherSection, Section, Snapshot, parse_snapshot};
 
+use super::SummaryError;
+use super::refusal::refusal_in;
+
 /// Tags in which models think aloud; nothing of it is kept.
 const SCRATCHPADS: [&str; 6] = ["scratchpad", "thinking", "think", "thought", "analysis", "reasoning"];
 
 /// The snapshot in an answer; without one, the whole text counts. `None` where nothing is said.
 ///
 /// What was thought aloud is dropped. Marks that the answer claims stay, to be checked.
-pub(super) fn read_answer(text: &str) -> Option<Snapshot> {
+///
+/// # Errors
+/// [`SummaryError::Refused`] where the model declines to write one.
+pub(super) fn read_answer(text: &str) -> Result<Option<Snapshot>, SummaryError> {
+    let Some(snapshot) = find_snapshot(text) else { return Ok(None) };
+    let lines: Vec<&str> = snapshot.lines().map(|line| line.line).collect();
+    match refusal_in(&lines) {
+        Some(refusal) => Err(SummaryError::Refused(refusal)),
+        None => Ok(Some(snapshot)),
+    }
+}
+
+fn find_snapshot(text: &str) -> Option<Snapshot> {
     let found = match parse_snapshot(text) {
         Some(snapshot) => snapshot,
         // Thoughts may stand before the text or be all of it.
@@ -65,7 +80,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<&str>) {
-        let read = read_answer(text).map(|snapshot| {
+        let read = read_answer(text).expect("it is no refusal").map(|snapshot| {
             snapshot
                 .lines()
                 .map(|line| format!("{}={}", line.section.name(), line.line))
@@ -112,7 +127,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_answer_breaks_the_reader(text in "(<(/)?(state_snapshot|scratchpad|key_knowledge|a)>|[a-z \n\\[\\]m1]|\\PC){0,60}") {
-            if let Some(snapshot) = read_answer(&text) {
+            if let Ok(Some(snapshot)) = read_answer(&text) {
                 prop_assert!(!snapshot.is_empty());
                 let rendered = snapshot.render();
                 prop_assert_eq!(rendered.matches("</state_snapshot>").count(), 1);

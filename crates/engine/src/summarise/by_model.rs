@@ -31,7 +31,8 @@ pub struct ByModel<'m> {
     pub window: TokenCount,
     /// Its prices, where known.
     pub prices: Option<Prices>,
-    /// Number of times that an answer that was cut off or broke off is asked for again.
+    /// Number of times that an answer that was cut off or broke off is asked for again; one that says nothing is asked for
+    /// once more in the whole summary.
     pub retries: u32,
     /// The most requests for one summary, blocks and retries included.
     pub most_calls: u32,
@@ -66,11 +67,8 @@ impl<'m> ByModel<'m> {
         let compaction = task.plan.compaction().ok_or(SummaryError::Empty)?;
         let tokens = compaction.asked_of_model();
         let (record, first) = self.summarise_record(task, calls, compaction.tail_from, tokens).await?;
-        if first.trim().is_empty() {
-            return Err(SummaryError::Empty);
-        }
         // An answer without a snapshot is refused when it is applied.
-        let mut summary = read_answer(&first).unwrap_or_default();
+        let mut summary = read_answer(&first)?.unwrap_or_default();
         if task.verify.asks_model() && !summary.is_empty() {
             let reviewed = review(calls, record, &summary, tokens).await;
             let is_improved = reviewed.is_some();
@@ -131,7 +129,7 @@ impl<'m> ByModel<'m> {
             let purpose = Purpose::Block { nth: place + 1, of: blocks.len() };
             let instruction = prompts::instruction(purpose, tokens, focus);
             let answer = calls.ask(&[user(block.clone())], &instruction, tokens).await?;
-            summaries.extend(read_answer(&answer).map(|snapshot| snapshot.render()));
+            summaries.extend(read_answer(&answer)?.map(|snapshot| snapshot.render()));
         }
         loop {
             let merged = History::of_snapshots(&summaries);
@@ -150,7 +148,7 @@ impl<'m> ByModel<'m> {
                 if is_last {
                     return Ok((record, answer));
                 }
-                summaries.extend(read_answer(&answer).map(|snapshot| snapshot.render()));
+                summaries.extend(read_answer(&answer)?.map(|snapshot| snapshot.render()));
             }
         }
     }
@@ -176,7 +174,7 @@ async fn review(
     let answer = Message::new(MessageId::made_up("answer"), Role::Model, vec![answer]);
     let instruction = prompts::instruction(Purpose::Review, tokens, None);
     let reviewed = calls.ask(&[user(record), answer], &instruction, tokens).await.ok()?;
-    read_answer(&reviewed)
+    read_answer(&reviewed).ok()?
 }
 
 impl Summariser for ByModel<'_> {
@@ -196,6 +194,7 @@ impl Summariser for ByModel<'_> {
                 system: prompts::system(task.input.host.plan.as_deref()),
                 task,
                 started: (task.clock)(),
+                has_retried_empty: false,
             };
             self.write(task, &mut calls).await
         })

@@ -18,6 +18,8 @@ pub(super) struct Calls<'a> {
     pub(super) system: String,
     pub(super) task: &'a SummaryTask<'a>,
     pub(super) started: Duration,
+    /// True if an answer that said nothing was asked for again.
+    pub(super) has_retried_empty: bool,
 }
 
 /// An answer longer than so many times what was asked for is cut off by us.
@@ -36,22 +38,33 @@ impl Calls<'_> {
         let mut instruction = instruction.to_string();
         let mut left = self.by.retries;
         loop {
-            let answer = self.ask_once(before, &instruction, tokens).await?;
+            let asked_at = (self.task.clock)();
+            let answer = self.ask_once(before, &instruction, tokens, asked_at).await?;
             let has_begun = answer.has_begun;
-            let read = answer.read();
-            match &read {
-                _ if left == 0 => return read,
-                Err(SummaryError::CutOff) => {
+            match answer.read() {
+                // Nothing but thoughts.
+                Ok(text) if text.trim().is_empty() => {
+                    if std::mem::replace(&mut self.has_retried_empty, true) {
+                        return Err(SummaryError::Empty);
+                    }
+                    continue;
+                }
+                Err(SummaryError::CutOff) if left > 0 => {
                     instruction.push_str(&prompts::shorter(TokenCount(tokens.0 / 2)));
                 }
                 // Where nothing arrived at all, whoever sends requests has tried again already.
-                Err(SummaryError::Model(ModelError::Interrupted { .. })) if has_begun => {}
-                // Nothing but thoughts.
-                Ok(text) if text.trim().is_empty() => {}
-                _ => return read,
+                Err(SummaryError::Model(ModelError::Interrupted { .. }))
+                    if left > 0 && has_begun && !self.has_stalled(asked_at) => {}
+                read => return read,
             }
             left -= 1;
         }
+    }
+
+    /// Tells whether a call that broke off took as long as a silence may take: who waited for that does not wait again.
+    fn has_stalled(&self, asked_at: Duration) -> bool {
+        let took = (self.task.clock)().saturating_sub(asked_at);
+        self.by.limits.idle.is_some_and(|idle| took >= idle)
     }
 
     async fn ask_once(
@@ -59,6 +72,7 @@ impl Calls<'_> {
         before: &[Message],
         instruction: &str,
         tokens: TokenCount,
+        asked_at: Duration,
     ) -> Result<Answer, SummaryError> {
         let mut messages = before.to_vec();
         match messages.last_mut().filter(|last| last.role == Role::User) {
@@ -74,8 +88,7 @@ impl Calls<'_> {
         if !self.task.left.less(spent).allow(input, tokens, self.by.prices.as_ref()) {
             return Err(SummaryError::TooExpensive);
         }
-        let elapsed = (self.task.clock)().saturating_sub(self.started);
-        let wait = self.by.wait.saturating_sub(elapsed);
+        let wait = self.by.wait.saturating_sub(asked_at.saturating_sub(self.started));
         if wait.is_zero() {
             return Err(SummaryError::TooSlow(self.by.wait));
         }
@@ -101,7 +114,7 @@ pub(super) fn user(text: String) -> Message {
 
 struct Answer {
     text: String,
-    /// True if anything of it arrived.
+    /// True if anything of what it says arrived.
     has_begun: bool,
     end: Result<FinishReason, ModelError>,
 }
@@ -127,7 +140,10 @@ async fn read(model: &dyn Model, request: Request, most: usize) -> Answer {
     let mut finished = None;
     let end = loop {
         let next = poll_fn(|context| stream.as_mut().poll_next(context)).await;
-        has_begun |= matches!(&next, Some(Ok(_)));
+        has_begun |= matches!(
+            &next,
+            Some(Ok(ResponseEvent::TextDelta(_) | ResponseEvent::ThoughtDelta(_) | ResponseEvent::Part(_)))
+        );
         match next {
             Some(Ok(ResponseEvent::TextDelta(delta))) => text.push_str(&delta),
             Some(Ok(ResponseEvent::Part(part))) => text.push_str(part.as_text().unwrap_or_default()),

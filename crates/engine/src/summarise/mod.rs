@@ -6,6 +6,7 @@ mod calls;
 mod history;
 mod offline;
 mod prompts;
+mod refusal;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -83,6 +84,9 @@ pub enum SummaryError {
     /// The answer says nothing.
     #[error("the model's summary is empty")]
     Empty,
+    /// The model would not, or could not, write one.
+    #[error("the model refused to write a summary: {0}")]
+    Refused(String),
     /// It was waited for long enough.
     #[error("the model took longer than {} s to write its summary", .0.as_secs())]
     TooSlow(Duration),

@@ -17,18 +17,25 @@ pub(crate) const KNOWN: Known = Known {
 
 fn is_document(document: &Json<'_>) -> bool {
     let messages = messages_of(document);
-    let mut objects = messages.iter().filter_map(Json::as_object);
-    if objects.clone().any(openai::has_marks) || !objects.clone().any(is_message) {
+    let objects = messages.iter().filter_map(Json::as_object);
+    if !objects.clone().any(is_message) {
         return false;
     }
-    let of_request = |fields: &Object<'_>| {
-        let tools = fields.get("tools").and_then(Json::as_array).unwrap_or_default();
-        fields.has("system")
-            || fields.has("anthropic_version")
-            || tools.iter().any(|tool| tool.get("input_schema").is_some())
-    };
-    document.as_object().is_some_and(of_request)
-        || objects.any(|message| has_blocks(message) || is_answer(message))
+    let head = document.as_object();
+    let tools = head.and_then(|head| head.get("tools")).and_then(Json::as_array).unwrap_or_default();
+    let has_own_tools = tools.iter().any(|tool| tool.get("input_schema").is_some());
+    let has_head = head.is_some_and(|head| head.has("system") || head.has("anthropic_version"));
+    let has_own_blocks = || objects.clone().any(|message| has_blocks(message) || is_answer(message));
+    // Claude Code puts messages of the system among the others, which OpenAI has, too: its head, tools and blocks decide.
+    let is_system = |message: &Object<'_>| message.str("role") == Some("system");
+    let mut others = objects.clone().filter(|message| !is_system(message));
+    if others.any(openai::has_marks) {
+        return false;
+    }
+    match objects.clone().any(is_system) {
+        true => has_own_tools || has_head && has_own_blocks(),
+        false => has_own_tools || has_head || has_own_blocks(),
+    }
 }
 
 fn is_message(message: &Object<'_>) -> bool {
@@ -113,6 +120,20 @@ mod tests {
         let session = read_text(&lines);
         assert_eq!(session.info.format, Format::Anthropic);
         assert_eq!(outline(session.transcript.messages()), ["user: user \"go\"", "model: call t ls {}"]);
+    }
+
+    #[test]
+    fn messages_of_the_system_do_not_make_it_another_format() {
+        let tools = json!([{"name": "ls", "input_schema": {"type": "object"}}]);
+        let messages = json!([{"role": "user", "content": "go"}, {"role": "system", "content": "Plan mode is on."},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]}]);
+        let expected = ["user: user \"go\"", "user: hook \"Plan mode is on.\"", "model: call t ls {}"];
+        check(&json!({"system": "Be brief.", "tools": tools, "messages": messages}), &expected);
+        check(&json!({"tools": tools, "messages": messages}), &expected);
+        check(&json!({"system": "Be brief.", "messages": messages}), &expected);
+        // Without any of its own marks it stays what it was.
+        let plain = json!({"system": "x", "messages": [{"role": "system", "content": "a"}, {"role": "user", "content": "b"}]});
+        assert_eq!(read_text(&plain.to_string()).info.format, Format::OpenAiChat);
     }
 
     #[test]

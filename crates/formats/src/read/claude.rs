@@ -3,12 +3,13 @@
 //! The model's message comes in several lines with one `message.id`, between which results may already stand; they are
 //! one message. Lines of sub-agents are kept apart. What a user typed while the model worked is only in the queue's
 //! records, and what the program told the model beside the conversation in attachments: both are taken in where they
-//! cannot come between a call and its result.
+//! cannot come between a call and its result. Since 2.1.326 an attachment holds what was really sent, in `rendered`: that
+//! counts, and one without it was not sent.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{CallId, Message, MessageId, Origin, Part, Role, Vendor};
-use longhaul_wire::anthropic::{read_block, user_text};
+use longhaul_wire::anthropic::{read_block, read_tool, user_text};
 use serde_json::Value;
 
 use super::{Known, Reader};
@@ -61,6 +62,8 @@ struct Claude {
     waiting: Vec<Message>,
     /// True if the last user line only echoed a command; what the program adds behind it is the command's text.
     after_command: bool,
+    /// True if attachments hold what was really sent.
+    is_rendered: bool,
 }
 
 impl Reader for Claude {
@@ -121,6 +124,12 @@ impl Claude {
         let echoes =
             parts.iter().any(|part| part.as_text().is_some_and(|text| text.contains("<command-name>")));
         self.after_command = echoes;
+        if is_compact_command(&parts) {
+            // What stands behind the command tells the summary what to dwell on; nobody asked for it to be done.
+            for part in parts.iter_mut().filter(|part| part.origin == Origin::User) {
+                part.origin = Origin::Hook;
+            }
+        }
         let id = record.take_string("uuid").map_or_else(|| out.made_up_id(), MessageId::new);
         let mut read = Message::new(id, Role::User, parts);
         read.at = record.time("timestamp");
@@ -194,7 +203,9 @@ impl Claude {
         }
         let begun = self.model_ids.get(&message.id).copied();
         if begun == Some(out.info.compactions) {
-            out.note(message.at, message.model.as_deref(), message.usage.as_deref());
+            // The figures grow with the answer.
+            out.count(&message);
+            out.note(message.at, message.model.as_deref(), None);
             return out.extend(message.id, message.parts);
         }
         self.flush(out);
@@ -228,6 +239,15 @@ impl Claude {
             return out.skip("attachment");
         };
         let kind = attachment.str("type").unwrap_or("?").to_string();
+        let is_side = record.is_true("isSidechain") && self.is_side == Some(false);
+        if kind == "prompt_snapshot" {
+            if !is_side {
+                read_prompt(&mut attachment, out);
+            }
+            return out.skip("attachment:prompt_snapshot");
+        }
+        let rendered = record.take_array("rendered");
+        self.is_rendered |= rendered.is_some();
         let parts = match kind.as_str() {
             "queued_command" => match attachment.take("prompt") {
                 Some(Json::String(text)) => user_text(text.into_owned(), None),
@@ -236,13 +256,17 @@ impl Claude {
                 }
                 _ => Vec::new(),
             },
+            _ if self.is_rendered => {
+                let origin = if is_memory(&kind) { Origin::Memory } else { Origin::Hook };
+                rendered.into_iter().flatten().flat_map(|sent| read_rendered(sent, origin)).collect()
+            }
             "nested_memory" | "memory" => {
                 let text =
                     attachment.take_object("content").and_then(|mut content| content.take_string("content"));
                 text.into_iter().map(|text| Part::text(Origin::Memory, text)).collect()
             }
             "skill_listing" | "hook_additional_context" | "mcp_instructions_delta" => {
-                let origin = if kind == "hook_additional_context" { Origin::Hook } else { Origin::Memory };
+                let origin = if is_memory(&kind) { Origin::Memory } else { Origin::Hook };
                 let content = attachment.take("content").or_else(|| attachment.take("addedBlocks"));
                 texts(content).into_iter().map(|text| Part::text(origin, text)).collect()
             }
@@ -251,7 +275,7 @@ impl Claude {
             _ if attachment.get("itemCount").and_then(Json::as_u64) == Some(0) => Vec::new(),
             _ => vec![Part::opaque(Origin::Hook, Vendor::Agent, Value::Object(attachment.into_map()))],
         };
-        if parts.is_empty() || record.is_true("isSidechain") && self.is_side == Some(false) {
+        if parts.is_empty() || is_side {
             return out.skip(&format!("attachment:{kind}"));
         }
         let id = record.take_string("uuid").map_or_else(|| out.made_up_id(), MessageId::new);
@@ -283,6 +307,11 @@ impl Claude {
     }
 }
 
+/// True if the user called for a compaction.
+fn is_compact_command(parts: &[Part]) -> bool {
+    parts.iter().filter_map(Part::as_text).any(|text| text.contains("<command-name>/compact</command-name>"))
+}
+
 /// The message with an id of its own: a record is written once, and the same id again must not replace another message.
 fn unlike_others(message: Message, out: &mut Out<'_>) -> Message {
     if !out.knows(&message.id) {
@@ -300,6 +329,34 @@ fn note_head(record: &Object<'_>, out: &mut Out<'_>) {
     }
     if out.info.directory.is_none() {
         out.info.directory = record.str("cwd").map(str::to_string);
+    }
+}
+
+/// Returns true if an attachment of this kind holds memory files, skills or instructions.
+fn is_memory(kind: &str) -> bool {
+    matches!(kind, "nested_memory" | "memory" | "instructions" | "skill_listing" | "mcp_instructions_delta")
+}
+
+/// The parts of one message as it was sent.
+fn read_rendered(sent: Json<'_>, origin: Origin) -> Vec<Part> {
+    match sent.into_object().and_then(|mut sent| sent.take("content")) {
+        Some(Json::String(text)) => vec![Part::text(origin, text)],
+        Some(Json::Array(blocks)) => {
+            blocks.into_iter().flat_map(|block| read_block(block, Role::User, Some(origin))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Reads the system prompt and the tools as they are sent from here on.
+fn read_prompt(attachment: &mut Object<'_>, out: &mut Out<'_>) {
+    let system = texts(attachment.take("systemPrompt"));
+    if !system.is_empty() {
+        out.info.system = system.into_iter().map(|text| Part::text(Origin::Hook, text)).collect();
+    }
+    if let Some(tools) = attachment.take_array("tools") {
+        let tools = tools.into_iter().filter_map(Json::into_object);
+        out.info.tools = tools.filter_map(|mut tool| tool.take_object("schema").map(read_tool)).collect();
     }
 }
 
@@ -390,11 +447,90 @@ mod tests {
     }
 
     #[test]
+    fn the_focus_of_a_compaction_is_no_request() {
+        let command = "<command-name>/compact</command-name>\n<command-args>keep the db rule</command-args>";
+        let other = command.replace("/compact", "/review");
+        let typed = |text: &str| {
+            let session = read_text(&user("u", &json!(text)).to_string());
+            session.transcript.messages()[0]
+                .parts
+                .iter()
+                .any(|part| part.origin == longhaul_conversation::Origin::User)
+        };
+        assert!(!typed(command));
+        assert!(typed(&other));
+    }
+
+    #[test]
+    fn the_figures_of_a_call_grow_with_its_answer() {
+        let said = |output: u64| {
+            let message = json!({"id": "m", "role": "assistant", "model": "claude-sonnet-4-5",
+                "content": [{"type": "text", "text": "x"}], "usage": {"input_tokens": 3, "output_tokens": output}});
+            json!({"type": "assistant", "uuid": format!("u{output}"), "sessionId": "s", "message": message})
+        };
+        let mut calls = Vec::new();
+        let file = format!("{}\n{}\n", said(1), said(9));
+        let info = crate::read(file.as_bytes(), &mut |event| {
+            if let crate::Event::Call(call) = event {
+                calls.push((call.message.map(|id| id.to_string()), call.usage.output.map(|output| output.0)));
+            }
+        });
+        let m = || Some("m".to_string());
+        assert_eq!(calls, [(m(), Some(1)), (m(), Some(9))]);
+        assert_eq!(info.ok().and_then(|info| info.last_usage?.output).map(|output| output.0), Some(9));
+    }
+
+    #[test]
     fn attachments_stay_where_they_stand() {
         check_records(
             &[memory("a"), user("u", &json!("go")), memory("b")],
             &["user: memory \"a\"", "user: user \"go\"", "user: memory \"b\""],
         );
+    }
+
+    fn rendered(kind: &str, sent: &Value) -> Value {
+        let id = format!("at-{kind}");
+        json!({"type": "attachment", "uuid": id, "sessionId": "s", "rendered": sent, "renderedRole": "system",
+            "attachment": {"type": kind, "content": "as the program keeps it"}})
+    }
+
+    #[test]
+    fn attachments_count_as_they_were_sent() {
+        let unsent = json!({"type": "attachment", "uuid": "x", "sessionId": "s",
+            "attachment": {"type": "session_context", "context": {"big": "never sent"}}});
+        check_records(
+            &[
+                user("u", &json!("go")),
+                rendered(
+                    "environment",
+                    &json!([{"content": "Linux"}, {"content": [{"type": "text", "text": "bash"}]}]),
+                ),
+                rendered("skill_listing", &json!([{"content": "skills"}])),
+                unsent,
+            ],
+            &["user: user \"go\"", "user: hook \"Linux\", hook \"bash\"", "user: memory \"skills\""],
+        );
+    }
+
+    #[test]
+    fn a_prompt_snapshot_is_the_system_prompt_and_the_tools() {
+        let snapshot = |attachment: Value| json!({"type": "attachment", "uuid": "p", "sessionId": "s", "attachment": attachment});
+        let tool = json!({"name": "Bash", "description": "Runs.", "schema": {"name": "Bash", "description": "Runs.",
+            "input_schema": {"type": "object"}}});
+        let lines = [
+            user("u", &json!("go")),
+            snapshot(json!({"type": "prompt_snapshot", "systemPrompt": ["Old."]})),
+            snapshot(
+                json!({"type": "prompt_snapshot", "systemPrompt": ["Be brief.", "Be kind."], "tools": [tool]}),
+            ),
+        ];
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let session = read_text(&text);
+        assert_eq!(outline(session.transcript.messages()), ["user: user \"go\""]);
+        let system: Vec<_> = session.info.system.iter().filter_map(|part| part.as_text()).collect();
+        assert_eq!(system, ["Be brief.", "Be kind."]);
+        assert_eq!(session.info.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["Bash"]);
+        assert_eq!(session.info.tools[0].parameters, json!({"type": "object"}));
     }
 
     #[test]

@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::{Known, Reader};
 use longhaul_wire::{Json, Object, OriginRules, close_references, split_user_text};
 
-use crate::Format;
 use crate::out::Out;
+use crate::{CountedCall, Format};
 
 pub(super) const KNOWN: Known = Known {
     format: Format::Codex,
@@ -77,6 +77,8 @@ struct Codex {
     instructions: Option<String>,
     /// True if a message brought such instructions into the conversation itself.
     has_memory: bool,
+    /// The sum of all calls, as it was told last.
+    total: Option<Usage>,
 }
 
 impl Reader for Codex {
@@ -99,7 +101,7 @@ impl Reader for Codex {
             ("turn_context", Some(payload)) => self.turn_context(payload, out),
             ("response_item", Some(payload)) => self.item(payload, at, out),
             ("compacted", Some(payload)) => self.compacted(payload, at, out),
-            ("event_msg", Some(payload)) => self.event(&payload, out),
+            ("event_msg", Some(payload)) => self.event(&payload, at, out),
             ("session_meta" | "turn_context" | "response_item" | "compacted" | "event_msg", None) => {
                 out.warn(format!("{kind} without a payload; skipped"));
             }
@@ -140,14 +142,25 @@ impl Codex {
         out.skip("turn_context");
     }
 
-    fn event(&mut self, payload: &Object<'_>, out: &mut Out<'_>) {
+    fn event(&mut self, payload: &Object<'_>, at: Option<Timestamp>, out: &mut Out<'_>) {
         let kind = payload.str("type").unwrap_or("?");
         let window = |of: Option<&Json<'_>>| of.and_then(Json::as_u64).map(TokenCount);
         match kind {
             "token_count" => {
                 let info = payload.get("info");
                 let usage = info.and_then(|info| info.get("last_token_usage")).and_then(read_usage);
-                out.note(None, None, usage.as_ref());
+                usage.iter().for_each(|usage| out.count_conversation(*usage));
+                // The program tells the same figures again when limits change: only a new total is a new call.
+                let total = info.and_then(|info| info.get("total_token_usage")).and_then(read_usage);
+                let is_new = total.is_none() || total != self.total;
+                match usage.filter(|_| is_new) {
+                    Some(usage) => {
+                        let model = self.items.model.clone();
+                        out.call(CountedCall { message: None, at, model, usage });
+                    }
+                    None => out.note(None, None, usage.as_ref()),
+                }
+                self.total = total.or(self.total);
                 let told = window(info.and_then(|info| info.get("model_context_window")));
                 out.info.window = told.or(out.info.window);
             }

@@ -108,6 +108,8 @@ pub(crate) struct Gemini {
     plain_forms: HashMap<MessageId, Fingerprint>,
     /// True while a checkpoint replaced the transcript and nobody was told: the next one often restores it.
     is_unannounced: bool,
+    /// True if that checkpoint is a compaction.
+    is_compaction: bool,
 }
 
 /// A message that was read, the results that it carries as a message of their own, and those of calls that other messages
@@ -233,6 +235,7 @@ impl Gemini {
     fn marked(&self, message: Message, out: &mut Out<'_>) -> Message {
         let message = out.marked(message);
         out.note(message.at, message.model.as_deref(), message.usage.as_deref());
+        out.count(&message);
         message
     }
 
@@ -243,8 +246,15 @@ impl Gemini {
 
     /// Tells those who follow the changes that a checkpoint replaced the transcript.
     fn announce(&mut self, out: &mut Out<'_>) {
+        let is_compaction = std::mem::take(&mut self.is_compaction);
         if std::mem::take(&mut self.is_unannounced) {
+            if is_compaction {
+                out.show_compaction();
+            }
             self.show_anew(out);
+            if is_compaction {
+                out.end_compaction();
+            }
         }
     }
 

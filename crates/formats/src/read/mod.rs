@@ -2,27 +2,36 @@
 
 mod aider;
 pub(crate) mod anthropic;
+mod antigravity;
 mod chat_pieces;
 pub(crate) mod claude;
 mod cline;
 mod codex;
 pub(crate) mod contents;
+mod copilot;
+mod cursor;
 mod displayed;
+mod droid;
 pub(crate) mod gemini;
+mod goose;
+mod kimi;
 #[cfg(test)]
 mod long_lists;
 mod mini_swe;
 pub(crate) mod openai;
+mod opencode;
 mod openhands;
 mod openhands_sdk;
 #[cfg(test)]
 pub(crate) mod outline;
 mod pi;
+mod qwen;
 mod responses;
 mod responses_recording;
 mod swe_agent;
 mod task;
 mod tree;
+mod vscode;
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -67,6 +76,7 @@ pub(crate) struct KnownText {
 /// The formats made of JSON; the first that recognises a file reads it. Agents that keep a provider's messages in a form
 /// of their own stand before the providers, and plain messages, which any could have written, go to the last.
 pub(crate) static KNOWN: &[Known] = &[
+    qwen::KNOWN,
     claude::KNOWN,
     gemini::JSONL,
     gemini::JSON,
@@ -77,6 +87,14 @@ pub(crate) static KNOWN: &[Known] = &[
     responses_recording::KNOWN,
     codex::KNOWN,
     pi::KNOWN,
+    copilot::KNOWN,
+    kimi::KNOWN,
+    droid::KNOWN,
+    antigravity::KNOWN,
+    opencode::KNOWN,
+    goose::KNOWN,
+    vscode::KNOWN,
+    cursor::KNOWN,
     cline::KNOWN,
     contents::NEUTRAL,
     contents::GEMINI,
@@ -238,7 +256,7 @@ impl Collector {
                 self.side_chains[place].messages.push(message);
             }
             Event::Warning(warning) => self.warnings.push(warning),
-            Event::CompactionStart | Event::CompactionEnd => {}
+            Event::Call(_) | Event::CompactionStart | Event::CompactionEnd => {}
         }
     }
 

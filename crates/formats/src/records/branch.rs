@@ -312,6 +312,8 @@ impl Branch {
                 self.rewound.extend(dropped);
                 if is_rewritten { Effect::Anew } else { Effect::Same }
             }
+            // The records of our logs state it with the message.
+            Change::Counted(_) => Effect::Same,
             Change::Restart => {
                 self.forget_wait();
                 self.arrivals.forget_all();

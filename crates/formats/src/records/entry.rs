@@ -88,9 +88,19 @@ pub struct CompactionReport {
     pub cost: Option<f64>,
     /// The duration in milliseconds.
     pub ms: u64,
-    /// The share of what mattered that is still there, where it was measured.
+    /// The names that mattered and are still there, where they were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub coverage: Option<f64>,
+    pub names: Option<RecordedNames>,
+}
+
+/// A count of names, before and after a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordedNames {
+    /// Those that are still there.
+    pub kept: usize,
+    /// All of them.
+    pub of: usize,
 }
 
 /// The sizes around a compaction.

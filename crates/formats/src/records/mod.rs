@@ -14,8 +14,8 @@ pub(crate) use branch::{Branch, CheckpointEffect, Effect};
 pub use branch::{RecordedCompaction, Rewrite, RewriteKind, RewriteState};
 pub use entry::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, Entry, EntryKind, FragmentContent,
-    HostRecord, IMPORTED, Mask, Masking, RecordedFragment, RecordedWait, RequestChange, RuleChange, Setup,
-    encode_exact, encode_state, encode_undo,
+    HostRecord, IMPORTED, Mask, Masking, RecordedFragment, RecordedNames, RecordedWait, RequestChange,
+    RuleChange, Setup, encode_exact, encode_state, encode_undo,
 };
 pub(crate) use entry::{Record, decode_record, encode_entry};
 pub use exact::is_legible;

@@ -12,7 +12,7 @@ use longhaul_conversation::{
 use longhaul_wire::anthropic::{encode_block, fit_part};
 use serde_json::{Map, Value};
 
-use super::shared::{Clock, derived_uuid, lose_setup, push_line, session_id};
+use super::shared::{Clock, derived_uuid, lose_request_fields, lose_setup, push_line, session_id};
 use longhaul_wire::{
     LossKind, Losses, PLAIN, Piece, call_names, keep_fields, lose_fields, object, pieces, plain_origin,
     says_something,
@@ -26,7 +26,11 @@ const VERSION: &str = "2.0.0";
 
 /// The session as lines.
 pub(super) fn jsonl(session: &Session, losses: &mut Losses) -> String {
-    lose_setup(session, losses);
+    // Claude Code sends its own instruction and tools again when it resumes.
+    match session.info.format {
+        Format::ClaudeCode => lose_request_fields(session, losses),
+        _ => lose_setup(session, losses),
+    }
     let messages = session.transcript.messages();
     let side_messages = session.side_chains.iter().flat_map(|chain| &chain.messages);
     let mut writer = Writer {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::Uri;
+use hyper::body::Incoming;
+use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -64,6 +65,14 @@ impl HttpClient {
             proxies: proxies.clone(),
             ..Self::with_dial(Arc::new(Dialler { tcp, tls: Arc::new(tls), proxies }))
         }
+    }
+
+    /// Sends a request that is not for a model.
+    ///
+    /// # Errors
+    /// The reason why no answer came.
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String> {
+        self.client.request(request).await.map_err(|error| innermost(&error))
     }
 
     /// A client that opens its connections in another way.

@@ -1,7 +1,7 @@
 //! The laws of SKILL.md, which tests and fuzzers check alike.
 
 use longhaul_skills::{
-    Activation, Location, Skill, SkillTier, parse_manifest, render_catalog, render_manifest,
+    Activation, CatalogRoom, Location, Skill, SkillTier, parse_manifest, render_catalog, render_manifest,
 };
 
 /// Any text is a skill or is refused with a reason; a skill can be written and read again, and nothing in it ends what it
@@ -25,7 +25,7 @@ pub(crate) fn check_manifest(text: &str) {
         location: Location::File("/skills/a/SKILL.md".into()),
         is_enabled: true,
     };
-    assert_eq!(render_catalog([&skill]).matches("</available_skills>").count(), 1);
+    assert_eq!(render_catalog([&skill], CatalogRoom::Usual).matches("</available_skills>").count(), 1);
     let activation = Activation {
         name: manifest.name.to_string(),
         folder: None,

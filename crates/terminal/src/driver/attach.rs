@@ -2,7 +2,7 @@
 
 use longhaul_agent::{Attachments, Event, attach_files};
 use longhaul_conversation::{CallId, Origin, Part, ToolCall};
-use longhaul_tools::{Preview, Tool, ToolAnswer, ToolInvocation};
+use longhaul_tools::{PermittedEffects, Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -61,7 +61,7 @@ pub(super) async fn run(
     cancel: &CancellationToken,
 ) -> ToolAnswer {
     let id = CallId::from("own-call");
-    tool.run(ToolInvocation { id: &id, args, progress, cancel }).await
+    tool.run(ToolInvocation { id: &id, args, progress, cancel, permitted: PermittedEffects::Any }).await
 }
 
 pub(super) fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a dyn Tool> {

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentDeps, AgentError, Approver, Event, Spending, TurnEnd, UserQuestion};
 use longhaul_compaction::{Input, compact_offline, prepare};
-use longhaul_conversation::{Message, MessageId, ModelError, Origin, Part, Role};
+use longhaul_conversation::{Message, MessageId, ModelError, Ordinal, Origin, Part, Role};
 use longhaul_display::text::sentence;
 use longhaul_engine::{EngineError, RecordId};
 use longhaul_hooks::{EndReason, SessionSource};
@@ -108,6 +108,10 @@ impl<S: Services> Driver<S> {
         self.agent.end_session(EndReason::PromptInputExit, &self.services.host(), &cancel).await;
         let synced = self.agent.conversation_mut().sync();
         self.services.end(&self.agent).await;
+        if let Some(command) = self.services.resume_command().filter(|_| synced.is_ok() && self.has_history())
+        {
+            self.notify(Notice::info(format!("Resume with: {command}")));
+        }
         self.send(match synced {
             Ok(()) => DriverMessage::Left,
             Err(error) => DriverMessage::Failed(self.unrecorded(failure(&error))),
@@ -155,6 +159,7 @@ impl<S: Services> Driver<S> {
             DriverCommand::Compact { focus } => self.compact(focus).await,
             DriverCommand::PreviewCompaction => self.preview(),
             DriverCommand::UndoCompaction => self.undo(),
+            DriverCommand::DropOutputs(message) => self.drop_outputs(message),
             DriverCommand::Show(topic) => self.show(topic),
             DriverCommand::AddRule(text) => self.add_rule(&text),
             DriverCommand::RemoveRule(id) => self.remove_rule(&id),
@@ -281,7 +286,7 @@ impl<S: Services> Driver<S> {
         let options = self.agent.compaction_options(longhaul_compaction::Trigger::Forced);
         let prepared = prepare(conversation.transcript().messages(), options.empty);
         let outcome = compact_offline(&Input::new(conversation.tracker(), &prepared, &options));
-        self.send(DriverMessage::Page(pages::preview(&outcome)));
+        self.send(DriverMessage::Page(pages::preview(&self.agent, &outcome)));
         Ok(())
     }
 
@@ -302,10 +307,29 @@ impl<S: Services> Driver<S> {
         }
     }
 
+    /// Drops tool outputs from the context by the user's hand.
+    fn drop_outputs(&mut self, message: Ordinal) -> Result<(), Notice> {
+        let (before, stamp) = (self.agent.conversation().size(), self.stamp());
+        let dropped = self.agent.conversation_mut().drop_outputs(message, stamp);
+        let count = dropped.map_err(|error| failure(&error))?;
+        if count == 0 {
+            return Err(Notice::info(format!("m{} has no tool outputs to drop.", message.0))
+                .with_hint("Type /context to see the largest messages with their numbers."));
+        }
+        let saved = before - self.agent.conversation().size();
+        let outputs = crate::view::plural(count, "output", "outputs");
+        let saved = longhaul_conversation::grouped(saved.0);
+        self.notify(
+            Notice::good(format!("Dropped {outputs}: about {saved} tokens."))
+                .with_hint("The log keeps them; /compress undo brings them back."),
+        );
+        Ok(())
+    }
+
     fn show(&mut self, topic: Topic) -> Result<(), Notice> {
         let host = self.services.host();
         let page = match topic {
-            Topic::Context => pages::context(&self.agent),
+            Topic::Context => pages::context(&self.agent, &host),
             Topic::Rules => pages::rules(&self.agent),
             Topic::Requests => pages::requests(&self.agent),
             Topic::Statistics => pages::statistics(&self.agent, self.spent()),
@@ -315,6 +339,8 @@ impl<S: Services> Driver<S> {
             Topic::AllSkills => self.services.skill_list(true),
             Topic::Model => pages::model(&self.agent, &self.services.model(), &self.services.models()),
             Topic::Tools => pages::tools(&host),
+            Topic::Agents => pages::agents(&host),
+            Topic::Servers => self.services.servers(),
             Topic::Policy => pages::policy(&self.agent),
             Topic::Hooks => pages::hooks(&host),
             Topic::Trust => self.services.trust(),

@@ -1,17 +1,18 @@
 //! Pages about the session: context, rules, statistics, memory, tools, policy, hooks.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use longhaul_agent::{Agent, AgentDeps, Instruction, SourceState};
 use longhaul_compaction::{Input, LedgerCounts, Outcome, Rung, Trigger, compact_offline, prepare};
-use longhaul_conversation::{TokenCount, grouped};
+use longhaul_conversation::{Estimator, Message, MessageId, Part, TokenCount, ToolDeclaration, grouped};
 use longhaul_directives::{RequestState, Retirement};
 use longhaul_display::Tone;
 
 use super::status_line;
 use crate::page::{Page, Row};
 use crate::status_line::{ContextMeter, Segment};
-use crate::view::{duration, money, percent, plural};
+use crate::view::{duration, money, percent, plural, short_tokens};
 
 /// The number of entries in each list of the largest items.
 const MAX_LISTED: usize = 6;
@@ -19,7 +20,7 @@ const MAX_LISTED: usize = 6;
 const PREVIEW: usize = 48;
 
 /// The usage of the context window, and the effect of a compaction.
-pub(super) fn context(agent: &Agent) -> Page {
+pub(super) fn context(agent: &Agent, host: &AgentDeps<'_>) -> Page {
     let meter = status_line::meter(agent);
     let breakdown = status_line::breakdown(agent);
     let tracker = agent.conversation().tracker();
@@ -31,6 +32,13 @@ pub(super) fn context(agent: &Agent) -> Page {
         if meter.is_counted { "" } else { ", estimated" }
     ));
     by_kind(&mut page, &meter);
+    if let Some(servers) = host.servers {
+        let declared: Vec<_> = servers.tools().into_iter().map(|tool| tool.declaration()).collect();
+        let text = |tool: &ToolDeclaration| format!("{} {} {}", tool.name, tool.description, tool.parameters);
+        let tokens: u64 = declared.iter().map(|tool| Estimator::default().text(&text(tool)).tokens().0).sum();
+        let count = plural(declared.len(), "tool", "tools");
+        page.fact("MCP servers", format!("{} tokens for the declarations of {count}", grouped(tokens)));
+    }
     page.fact("compaction", compaction_due(&meter));
     let share = |tokens: TokenCount| tokens.share_of(meter.used);
     if !breakdown.tools.is_empty() {
@@ -132,7 +140,8 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
         format!("{} → {} tokens, written offline", grouped(outcome.before.0), grouped(outcome.after.0)),
     );
     if let Some(coverage) = &outcome.coverage {
-        page.fact("kept", format!("{} of what later work may need", percent(coverage.share)));
+        let names = coverage.names;
+        page.fact("names", format!("{} of {} kept", grouped(names.kept), grouped(names.of)));
     }
     let report = &outcome.report;
     page.fact("messages", format!("{} → {}", report.messages_before, report.messages_after));
@@ -177,9 +186,10 @@ fn instructions(page: &mut Page, agent: &Agent) {
 }
 
 /// The preview of a compaction, with the snapshot it would write.
-pub(super) fn preview(outcome: &Outcome) -> Page {
+pub(super) fn preview(agent: &Agent, outcome: &Outcome) -> Page {
     let mut page = Page::new("Compaction preview (offline)");
     outcome_facts(&mut page, outcome);
+    what_would_go(&mut page, agent, outcome);
     if let Some(snapshot) = &outcome.snapshot {
         page.heading("Snapshot");
         page.rows.extend(snapshot.render().lines().map(|line| Row::Aside(line.to_string())));
@@ -188,6 +198,30 @@ pub(super) fn preview(outcome: &Outcome) -> Page {
         page.heading("Nothing has changed. Type /compress to compact.");
     }
     page
+}
+
+/// The messages that a compaction would leave out, the largest first.
+fn what_would_go(page: &mut Page, agent: &Agent, outcome: &Outcome) {
+    let Some(kept) = &outcome.messages else { return };
+    let kept: HashSet<&MessageId> = kept.iter().map(|message| &message.id).collect();
+    let estimator = agent.settings().estimator;
+    let messages = agent.conversation().transcript().messages();
+    let gone = messages.iter().filter(|message| !kept.contains(&message.id));
+    let mut gone: Vec<(TokenCount, &Message)> =
+        gone.map(|message| (estimator.messages(std::slice::from_ref(message)), message)).collect();
+    if gone.is_empty() {
+        return;
+    }
+    page.heading(format!("{} would be summarised", plural(gone.len(), "message", "messages")));
+    gone.sort_by_key(|(tokens, _)| std::cmp::Reverse(*tokens));
+    for (tokens, message) in gone.iter().take(MAX_LISTED) {
+        let number = message.ordinal.map(|ordinal| format!("m{}", ordinal.0)).unwrap_or_default();
+        let texts = message.parts.iter().filter_map(Part::as_text).map(str::to_string);
+        let results = message.results().map(|result| result.readable().into_owned());
+        let text = texts.chain(results).find(|text| !text.trim().is_empty()).unwrap_or_default();
+        let text = longhaul_display::text::fit(&one_line(&text), PREVIEW);
+        page.fact(number, format!("{} · {text}", grouped(tokens.0)));
+    }
 }
 
 pub(super) fn rules(agent: &Agent) -> Page {
@@ -268,8 +302,12 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
         page.fact("summaries", requests_and_tokens(state.spend.calls, state.spend.tokens));
     }
     if let Some(rate) = statistics.reread_rate() {
-        let reads = format!("{} of {} reads", statistics.rereads, statistics.reads);
-        page.fact("re-reads", format!("{} ({reads}) after a compaction removed the content", percent(rate)));
+        let (count, tokens) = (statistics.rereads, short_tokens(statistics.reread_tokens));
+        let read = match count {
+            0 => "none".to_string(),
+            _ => format!("{count}, {tokens} tokens ({} of all reads)", percent(rate)),
+        };
+        page.fact("files read again", format!("{read}, unchanged, after a compaction"));
     }
     if !statistics.tools.is_empty() {
         page.heading("Tools");
@@ -364,6 +402,20 @@ pub(super) fn tools(host: &AgentDeps<'_>) -> Page {
         let first = first.trim().trim_end_matches('.').to_string();
         page.fact(declaration.name, first);
     }
+    page
+}
+
+pub(super) fn agents(host: &AgentDeps<'_>) -> Page {
+    let mut page = Page::new(match host.subagents.iter().count() {
+        0 => "No sub-agents available.".to_string(),
+        count => plural(count, "sub-agent", "sub-agents"),
+    });
+    for agent in host.subagents.iter() {
+        page.fact(agent.name.to_string(), one_line(&agent.description));
+    }
+    page.aside(
+        "The model starts them for tasks of their own. Run `longhaul agents` to see where each comes from.",
+    );
     page
 }
 

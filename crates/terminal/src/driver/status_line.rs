@@ -83,7 +83,7 @@ pub(super) fn parts(agent: &Agent, breakdown: &Breakdown) -> Vec<(Segment, Token
 
 fn segment_of(kind: Kind) -> Segment {
     match kind {
-        Kind::System => Segment::System,
+        Kind::Unrecorded | Kind::System => Segment::System,
         Kind::Memory => Segment::Memory,
         Kind::Summary => Segment::Snapshot,
         Kind::ToolOutput => Segment::Tools,

@@ -85,7 +85,10 @@ pub(crate) const ALL: &[SlashCommand] = &[
         ..slash("compress", "[undo | preview | focus]", "Compact the conversation, or undo that")
     },
     slash("retry", "", "Continue a stopped turn and save anything unsaved"),
-    slash("context", "", "Show what fills the context window"),
+    SlashCommand {
+        subs: &[sub("drop", "NUMBER", "Drop the tool outputs of a message or turn, such as m12")],
+        ..slash("context", "[drop NUMBER]", "Show what fills the context window, or drop outputs")
+    },
     SlashCommand {
         subs: &[
             sub("list", "", "List all rules, including withdrawn ones"),
@@ -127,20 +130,23 @@ pub(crate) const ALL: &[SlashCommand] = &[
     slash("model", "[name]", "Show or switch the model"),
     SlashCommand {
         subs: &[
-            sub("default", "", "Reads run freely; edits and commands need approval"),
+            sub("default", "", "Reads run freely; edits and other commands need approval"),
             sub("auto-edit", "", "Reads and edits run freely; commands need approval"),
             sub("yolo", "", "Everything runs unless one of your rules forbids it"),
             sub("plan", "", "Read-only, for planning"),
         ],
         ..slash("mode", "[default | auto-edit | yolo | plan]", "Show or set the approval mode")
     },
-    slash("stats", "", "Show tokens, cost, time and tool calls"),
+    SlashCommand { aliases: &["cost"], ..slash("stats", "", "Show tokens, cost, time and tool calls") },
     slash("tools", "", "List the available tools"),
+    slash("agents", "", "List the sub-agents"),
+    slash("mcp", "", "Show the MCP servers, their state and tools"),
     SlashCommand {
         subs: &[
             sub("list", "", "List your saved approvals and all policy rules"),
             sub("revoke", "NUMBER", "Revoke a saved approval, by number or text"),
         ],
+        aliases: &["permissions"],
         ..slash("policy", "[list | revoke NUMBER]", "Show which tool calls run, need approval or are denied")
     },
     slash("hooks", "", "List your hooks"),

@@ -1,5 +1,6 @@
 //! Parsing of slash commands.
 
+use longhaul_conversation::Ordinal;
 use longhaul_policy::ApprovalMode;
 
 use super::{SkillCommand, SlashCommand, find, names, nearest};
@@ -59,7 +60,12 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         ("compress", "undo", "") => DriverCommand::UndoCompaction,
         ("compress", "preview", "") => DriverCommand::PreviewCompaction,
         ("compress", ..) => DriverCommand::Compact { focus: given(rest) },
-        ("context", ..) => DriverCommand::Show(Topic::Context),
+        ("context", "", _) => DriverCommand::Show(Topic::Context),
+        ("context", "drop", number) => match message_number(number) {
+            Some(ordinal) => DriverCommand::DropOutputs(ordinal),
+            None => return usage(),
+        },
+        ("context", ..) => return usage(),
         ("rules", "" | "list", "") => DriverCommand::Show(Topic::Rules),
         ("rules", "add", text) if !text.is_empty() => DriverCommand::AddRule(text.to_string()),
         ("rules", "remove" | "done" | "wrong", id) if !id.is_empty() => {
@@ -109,6 +115,8 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         },
         ("stats", ..) => DriverCommand::Show(Topic::Statistics),
         ("tools", ..) => DriverCommand::Show(Topic::Tools),
+        ("agents", ..) => DriverCommand::Show(Topic::Agents),
+        ("mcp", ..) => DriverCommand::Show(Topic::Servers),
         ("policy", "" | "list", "") => DriverCommand::Show(Topic::Policy),
         ("policy", "revoke", given) if !given.is_empty() => DriverCommand::Revoke(given.to_string()),
         ("policy", ..) => return usage(),
@@ -119,6 +127,12 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         _ => return unknown(name, skills),
     };
     SlashAction::Command(command)
+}
+
+/// The number of a message: `m12`, `[m12]` or `12`.
+fn message_number(text: &str) -> Option<Ordinal> {
+    let text = text.trim_start_matches('[').trim_end_matches(']');
+    text.strip_prefix('m').unwrap_or(text).parse().ok().map(Ordinal)
 }
 
 /// Parses the words after `inbox`.
@@ -193,6 +207,12 @@ mod tests {
         check("/retry", DriverCommand::Retry);
         check("/compress preview", DriverCommand::PreviewCompaction);
         check("/compress undo the parser", DriverCommand::Compact { focus: Some("undo the parser".into()) });
+        check("/cost", DriverCommand::Show(Topic::Statistics));
+        check("/permissions", DriverCommand::Show(Topic::Policy));
+        check("/agents", DriverCommand::Show(Topic::Agents));
+        check("/context", DriverCommand::Show(Topic::Context));
+        check("/context drop m12", DriverCommand::DropOutputs(Ordinal(12)));
+        check("/context drop [m7]", DriverCommand::DropOutputs(Ordinal(7)));
         check("/rules add Never push.", DriverCommand::AddRule("Never push.".into()));
         check("/rules wrong 1a", DriverCommand::RemoveRule("1a".into()));
         check("/requests", DriverCommand::Show(Topic::Requests));
@@ -262,6 +282,9 @@ mod tests {
         check_unknown("/skills show", "Usage: /skills show NAME");
         check_unknown("/memory inbox dismiss", "Usage: /memory inbox dismiss KIND");
         check_unknown("/rules add", "Usage: /rules add TEXT");
+        check_unknown("/context drop", "Usage: /context drop NUMBER");
+        check_unknown("/context drop all", "Usage: /context drop NUMBER");
+        check_unknown("/context dorp m1", "Did you mean /context drop?");
         check_unknown("/mode wild", "Usage: /mode [default |");
         check_unknown("/policy revoke", "Usage: /policy revoke NUMBER");
         check_unknown("/policy rvoke 1", "Did you mean /policy revoke?");

@@ -44,6 +44,8 @@ pub(crate) enum UiInput {
     EditedFiles(DriverCommand),
     /// A notice about something that failed.
     Failed(Notice),
+    /// A line that the program submits for the user.
+    Submit(String),
     /// A frame is about to be drawn.
     Frame,
     /// A request to leave.
@@ -114,6 +116,7 @@ pub(crate) fn update(state: &mut UiState, input: UiInput) -> Vec<UiEffect> {
         }
         UiInput::EditedFiles(then) => vec![submit::send(state, then)],
         UiInput::Failed(notice) => vec![print(state, view::notice(&notice, state.width()))],
+        UiInput::Submit(typed) => submit::submit(state, &typed),
         UiInput::Frame => frame(state),
         UiInput::Leave => leave(state),
     }

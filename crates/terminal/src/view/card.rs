@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_compaction::{LedgerCounts, Report, RequestCounts, Rung, Status};
+use longhaul_compaction::{LedgerCounts, NameCount, Report, RequestCounts, Rung, Status};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_display::{Style, StyledLine, paragraphs};
 use longhaul_engine::{Event, PassOutcome, Spend, SummariserKind};
@@ -34,7 +34,11 @@ pub(crate) struct CompactionCard {
     after: TokenCount,
     reason: String,
     outputs: Option<usize>,
-    coverage: Option<f64>,
+    names: Option<NameCount>,
+    /// Lines of a model's summary that no message supports.
+    unsupported: usize,
+    /// True if so little was saved that the reason is worth telling.
+    is_vain: bool,
     rules: Option<(usize, usize)>,
     ledger: Option<LedgerCounts>,
     requests: Option<RequestCounts>,
@@ -98,7 +102,9 @@ impl CompactionCard {
             after,
             reason: String::new(),
             outputs: None,
-            coverage: None,
+            names: None,
+            unsupported: 0,
+            is_vain: false,
             rules: None,
             ledger: None,
             requests: None,
@@ -111,7 +117,10 @@ impl CompactionCard {
 
     fn with_kept(self, report: &Report) -> Self {
         Self {
-            coverage: report.coverage,
+            names: report.names,
+            unsupported: report.unsupported,
+            is_vain: report.is_vain,
+            reason: report.reason.clone(),
             rules: Some((report.rules_kept, report.rules)),
             ledger: Some(report.ledger),
             requests: Some(report.requests),
@@ -152,7 +161,7 @@ impl CompactionCard {
                     .to_string(),
             ),
             Status::FailedEmptySummary => {
-                ("! ", Style::YELLOW, "Not compacted: the summary was empty".to_string())
+                ("! ", Style::YELLOW, "Not compacted: the model wrote no usable summary".to_string())
             }
             Status::FailedTokenCount => {
                 ("! ", Style::YELLOW, "Not compacted: the exact token count that the settings require failed".to_string())
@@ -195,8 +204,7 @@ impl CompactionCard {
             .collect();
         let facts = self.facts().join(" · ");
         lines.extend(paragraphs(&facts, Style::PLAIN, inner).into_iter().map(indented));
-        let is_told = self.status.is_change() || self.reason.is_empty();
-        if !is_told {
+        if !self.reason.is_empty() && (self.is_vain || !self.status.is_change()) {
             lines.extend(paragraphs(&self.reason, Style::FAINT, inner).into_iter().map(indented));
         }
         if let Some(next) = self.next() {
@@ -208,7 +216,12 @@ impl CompactionCard {
     fn facts(&self) -> Vec<String> {
         let mut facts = Vec::new();
         if self.status.is_change() {
-            facts.extend(self.coverage.map(|share| format!("kept {} of what matters", percent(share))));
+            facts.extend(self.names.filter(|names| names.of > 0).map(|NameCount { kept, of }| {
+                format!("{} of {} kept", grouped(kept), plural(of, "name", "names"))
+            }));
+            if self.unsupported > 0 {
+                facts.push(format!("{} that no message supports", plural(self.unsupported, "line", "lines")));
+            }
             if let Some((kept, of)) = self.rules.filter(|(_, of)| *of > 0) {
                 facts.push(match kept == of {
                     true => format!("{} kept", plural(of, "rule", "rules")),
@@ -265,7 +278,8 @@ mod tests {
     fn applied(status: Status) -> Event {
         let (before, after) = (TokenCount(60_000), TokenCount(15_000));
         let spend = Spend { calls: 1, tokens: TokenCount(9), money: 0.02, ..Spend::default() };
-        let report = Box::new(Report { coverage: Some(0.83), rules_kept: 2, rules: 2, ..report() });
+        let names = Some(NameCount { kept: 83, of: 100 });
+        let report = Box::new(Report { names, rules_kept: 2, rules: 2, ..report() });
         let duration = Duration::from_millis(1_500);
         Event::Applied { status, before, after, messages: 7, duration, spend, report }
     }
@@ -281,7 +295,7 @@ mod tests {
             &applied(Status::Compressed),
             &[
                 "◆ Compacted 60,000 → 15,000 tokens (75 % less)",
-                "  kept 83 % of what matters · 2 rules kept · $0.0200 · 1.5 s",
+                "  83 of 100 names kept · 2 rules kept · $0.0200 · 1.5 s",
                 "  /compress undo to revert · /context to see what is left",
             ],
         );
@@ -289,10 +303,19 @@ mod tests {
             &applied(Status::LastResort),
             &[
                 "◆ Compacted as a last resort, to fit: 60,000 → 15,000 tokens",
-                "  kept 83 % of what matters · 2 rules kept · $0.0200 · 1.5 s",
+                "  83 of 100 names kept · 2 rules kept · $0.0200 · 1.5 s",
                 "  /compress undo to revert · /context to see what is left",
             ],
         );
+        let Event::Applied { report, .. } = applied(Status::Compressed) else { return };
+        let reason = "Compacted on request: 60,000 → 57,000 tokens; saved only 5 %: one message (m4, output of Bash) takes 50,000 \
+                      tokens and is kept whole";
+        let report = Report { is_vain: true, unsupported: 2, reason: reason.into(), ..*report };
+        let card = CompactionCard::new(Status::Compressed, TokenCount(60_000), TokenCount(57_000))
+            .with_kept(&report);
+        let text: Vec<String> = card.lines(200).iter().map(StyledLine::text).collect();
+        assert!(text.concat().contains("saved only 5 %: one message (m4, output of Bash)"), "{text:?}");
+        assert!(text.concat().contains("2 lines that no message supports"), "{text:?}");
         check(&refused(Status::Noop, "nothing to gain"), &["· Nothing to compact", "  nothing to gain"]);
         check(
             &Event::Cancelled { duration: Duration::from_secs(2), spend: Spend::default() },

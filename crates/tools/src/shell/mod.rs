@@ -16,14 +16,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longhaul_conversation::ToolDeclaration;
-use longhaul_workspace::CommandLine;
+use longhaul_workspace::{CommandLine, Sandbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::{
-    BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments, schema_of,
+    BoxFuture, PermittedEffects, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome,
+    parse_arguments, schema_of,
 };
 use output::CommandOutput;
 use report::{Survivors, report};
@@ -51,11 +52,38 @@ const VARIABLES: [(&str, &str); 6] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
+/// The same for a command that may only read. Git neither starts programs that a repository's configuration names, nor
+/// fetches, nor refreshes its index, nor looks into submodules; and no file of settings makes `rg` or `cd` do more.
+const READING_VARIABLES: [(&str, &str); 20] = [
+    ("CDPATH", ""),
+    ("RIPGREP_CONFIG_PATH", ""),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_CONFIG_COUNT", "7"),
+    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_1", "/dev/null"),
+    ("GIT_CONFIG_KEY_2", "core.pager"),
+    ("GIT_CONFIG_VALUE_2", "cat"),
+    ("GIT_CONFIG_KEY_3", "log.showSignature"),
+    ("GIT_CONFIG_VALUE_3", "false"),
+    ("GIT_CONFIG_KEY_4", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_4", "explicit"),
+    ("GIT_CONFIG_KEY_5", "diff.ignoreSubmodules"),
+    ("GIT_CONFIG_VALUE_5", "dirty"),
+    ("GIT_CONFIG_KEY_6", "status.submoduleSummary"),
+    ("GIT_CONFIG_VALUE_6", "false"),
+];
+
 /// The settings of `run_shell_command`.
 #[derive(Clone, Debug)]
 pub struct ShellSettings {
     /// The variables that commands inherit, without secrets.
     pub environment: Vec<(OsString, OsString)>,
+    /// The sandbox of every command, if any.
+    pub sandbox: Option<Sandbox>,
     /// The longest time without output, unless the call sets a timeout.
     pub inactivity: Option<Duration>,
     /// The longest running time, even if the call sets a longer timeout. Background commands are exempt.
@@ -70,6 +98,7 @@ impl Default for ShellSettings {
     fn default() -> Self {
         Self {
             environment: Vec::new(),
+            sandbox: None,
             inactivity: Some(Duration::from_secs(600)),
             total: None,
             grace: Duration::from_secs(5),
@@ -154,10 +183,16 @@ impl RunShellCommand {
         if call.cancel.is_cancelled() {
             return ToolAnswer::new(ToolOutcome::Cancelled("The command was not started.".to_string()));
         }
+        let own = READING_VARIABLES.map(|(name, value)| (name.into(), value.into()));
+        let environment = match call.permitted {
+            PermittedEffects::Any => self.settings.environment.clone(),
+            PermittedEffects::ReadingOnly => [&self.settings.environment[..], &own].concat(),
+        };
         let line = CommandLine {
             text: &task.command,
             folder: &task.directory,
-            environment: &self.settings.environment,
+            environment: &environment,
+            sandbox: self.settings.sandbox.as_ref(),
         };
         match Running::start(line, self.settings.max_output) {
             Ok(running) if task.is_background => self.run_in_background(running, &task, call).await,

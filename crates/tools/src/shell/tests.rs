@@ -40,7 +40,15 @@ async fn call(tool: &dyn Tool, args: Value) -> ToolOutcome {
 
 async fn call_until(tool: &dyn Tool, args: Value, cancel: &CancellationToken) -> ToolOutcome {
     let id = CallId::new("c");
-    tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| (), cancel }).await.outcome
+    tool.run(ToolInvocation {
+        id: &id,
+        args: &args,
+        progress: &|_| (),
+        cancel,
+        permitted: PermittedEffects::Any,
+    })
+    .await
+    .outcome
 }
 
 impl ShellWorkspace {
@@ -173,8 +181,16 @@ async fn a_flood_is_kept_at_its_ends() {
     let id = CallId::new("c");
     let args = json!({"command": "yes | head -c 3000000"});
     let cancel = CancellationToken::new();
-    let answer =
-        world.shell.run(ToolInvocation { id: &id, args: &args, progress: &|_| (), cancel: &cancel }).await;
+    let answer = world
+        .shell
+        .run(ToolInvocation {
+            id: &id,
+            args: &args,
+            progress: &|_| (),
+            cancel: &cancel,
+            permitted: PermittedEffects::Any,
+        })
+        .await;
     assert!(answer.left_out > 2_700_000 && !count.is_empty(), "{} of {count}", answer.left_out);
 }
 
@@ -248,8 +264,16 @@ async fn cancelling_ends_everybody_and_keeps_what_was_said() {
             cancel.cancel();
         }
     };
-    let answer =
-        world.shell.run(ToolInvocation { id: &id, args: &args, progress: &progress, cancel: &cancel }).await;
+    let answer = world
+        .shell
+        .run(ToolInvocation {
+            id: &id,
+            args: &args,
+            progress: &progress,
+            cancel: &cancel,
+            permitted: PermittedEffects::Any,
+        })
+        .await;
     let expected = ToolOutcome::Cancelled("ready\nStopped: the call was cancelled.".into());
     assert_eq!(answer.outcome, expected);
     for file in ["child", "grandchild"] {
@@ -268,7 +292,13 @@ async fn who_drops_a_call_ends_it() {
     let (id, cancel, told) = (CallId::new("c"), CancellationToken::new(), tokio::sync::Notify::new());
     let args = json!({"command": "sleep 600 & echo $! > child; echo ready; wait"});
     let progress = |_: &str| told.notify_one();
-    let run = world.shell.run(ToolInvocation { id: &id, args: &args, progress: &progress, cancel: &cancel });
+    let run = world.shell.run(ToolInvocation {
+        id: &id,
+        args: &args,
+        progress: &progress,
+        cancel: &cancel,
+        permitted: PermittedEffects::Any,
+    });
     tokio::select! {
         answer = run => panic!("{answer:?}"),
         () = told.notified() => {}
@@ -380,7 +410,47 @@ async fn progress_is_the_end_of_the_output() {
             cancel.cancel();
         }
     };
-    world.shell.run(ToolInvocation { id: &id, args: &args, progress: &progress, cancel: &cancel }).await;
+    world
+        .shell
+        .run(ToolInvocation {
+            id: &id,
+            args: &args,
+            progress: &progress,
+            cancel: &cancel,
+            permitted: PermittedEffects::Any,
+        })
+        .await;
     let heard = heard.into_inner().unwrap();
     assert!(heard.starts_with("82\n83\n") && heard.ends_with("\n100\nhalf"), "{heard}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_sandboxed_command_changes_the_workspace_alone() {
+    use longhaul_workspace::NetworkAccess;
+    let mut world = world_of(ShellSettings::default());
+    let work = world.folder.path().join("work");
+    let sandbox = Sandbox { writable: vec![work.clone(), "/dev/null".into()], network: NetworkAccess::None };
+    if let Err(error) = sandbox.check() {
+        println!("skipped: {error}");
+        return;
+    }
+    let settings = ShellSettings {
+        environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
+        sandbox: Some(sandbox),
+        ..ShellSettings::default()
+    };
+    world.shell = RunShellCommand::new(Roots::new(&work, &[]).unwrap(), settings, world.jobs.clone());
+    let (id, cancel) = (CallId::from("1"), CancellationToken::new());
+    let args = json!({"command": "echo in > a; echo gone > /dev/null; (echo out > ../b) 2>&1; cat a"});
+    let call = ToolInvocation {
+        id: &id,
+        args: &args,
+        progress: &|_| (),
+        cancel: &cancel,
+        permitted: PermittedEffects::Any,
+    };
+    let outcome = world.shell.run(call).await.outcome;
+    assert!(outcome.text().contains("Permission denied") && outcome.text().contains("in"), "{outcome:?}");
+    assert!(work.join("a").exists() && !world.folder.path().join("b").exists());
 }

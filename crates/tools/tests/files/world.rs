@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::CallId;
 use longhaul_tools::{
-    Glob, GrepSearch, ListDirectory, Preview, ReadFile, ReadManyFiles, Replace, Roots, Tool, ToolAnswer,
-    ToolDisplay, ToolInvocation, ToolOutcome, WriteFile,
+    Glob, GrepSearch, ListDirectory, PermittedEffects, Preview, ReadFile, ReadManyFiles, Replace, Roots,
+    Tool, ToolAnswer, ToolDisplay, ToolInvocation, ToolOutcome, WriteFile,
 };
 use longhaul_workspace::Ignoring;
 use serde_json::Value;
@@ -120,7 +120,7 @@ pub(crate) fn run_tool(tool: &dyn Tool, args: &Value) -> ToolAnswer {
 
 fn run_until(tool: &dyn Tool, args: &Value, cancel: &CancellationToken) -> ToolAnswer {
     let id = CallId::new("c1");
-    let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel };
+    let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel, permitted: PermittedEffects::Any };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(tool.run(call))
 }

@@ -91,9 +91,12 @@ pub fn read_tool(mut tool: Object<'_>) -> ToolDeclaration {
 
 /// Reads one message.
 pub fn read_message(mut message: Object<'_>, out: &mut dyn Intake) {
-    let role = match message.take_string("role").as_deref() {
+    let said_by = message.take_string("role");
+    // Claude Code tells the model what changed in messages of the system; others would refuse the role.
+    let whole = (said_by.as_deref() == Some("system")).then_some(Origin::Hook);
+    let role = match said_by.as_deref() {
         Some("assistant") => Role::Model,
-        Some("user") => Role::User,
+        Some("user" | "system") => Role::User,
         other => {
             out.warn(format!("unknown role {:?}; read as user", other.unwrap_or_default()));
             Role::User
@@ -101,10 +104,11 @@ pub fn read_message(mut message: Object<'_>, out: &mut dyn Intake) {
     };
     let mut parts = Vec::new();
     match message.take("content") {
+        Some(Json::String(text)) if role == Role::User => parts.extend(user_text(text.into_owned(), whole)),
         Some(Json::String(text)) => parts.extend(text_parts(text.into_owned(), role)),
         Some(Json::Array(blocks)) => {
             for block in blocks {
-                parts.extend(read_block(block, role, None));
+                parts.extend(read_block(block, role, whole));
             }
             close_references(&mut parts);
         }

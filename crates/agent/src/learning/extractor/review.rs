@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use longhaul_archive::parse_message_number;
 use longhaul_conversation::{Ordinal, Timestamp};
+use longhaul_recall::parse_message_number;
 use longhaul_skills::{
     Inbox, LearnedScript, LearnedSkill, MemoryKind, PatchTargets, ProposedFact, Skill, SkillError, SkillTier,
     Skills, parse_manifest,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::{CallId, Timestamp};
 use longhaul_memory::{ContextNames, MemorySettings, Places, WorkFolder};
-use longhaul_tools::{Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome};
+use longhaul_tools::{PermittedEffects, Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -114,7 +114,13 @@ fn run(tool: &dyn Tool, args: &Value) -> ToolAnswer {
     if let Err(reason) = tool.preview(args) {
         return ToolAnswer::failed(reason);
     }
-    let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel: &cancel };
+    let call = ToolInvocation {
+        id: &id,
+        args,
+        progress: &|_| {},
+        cancel: &cancel,
+        permitted: PermittedEffects::Any,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(tool.run(call))
 }

@@ -11,6 +11,7 @@ use longhaul_conversation::{
 };
 use longhaul_engine::{CalibrationFile, Folder};
 
+use super::super::session::CompactionRequest;
 use super::trial::{AT, Trial, replay, said, settings, texts, words};
 use super::*;
 use crate::{Overflow, Spending};
@@ -369,6 +370,35 @@ fn what_the_provider_counted_counts() {
     assert!(
         matches!(trial.run(&words(100), &model), TurnEnd::Overflow(Overflow { remaining, .. }) if remaining.0 <= 100)
     );
+}
+
+#[test]
+fn a_compaction_never_makes_the_meter_rise_and_what_is_due_happens() {
+    // A provider that counts nearly nothing, less than the estimate, about as much, more, and far more than can be true.
+    for counted in [20, 1_000, 2_500, 9_000, 15_900] {
+        let mut trial = Trial::new(32_000);
+        let reply = |input: u64| {
+            let usage = Usage { input: Some(TokenCount(input)), ..Usage::default() };
+            ScriptedReply::events([
+                ResponseEvent::TextDelta(words(900)),
+                ResponseEvent::Usage(usage),
+                ResponseEvent::Finished(FinishReason::Stop),
+            ])
+        };
+        let model = ScriptedModel::new([reply(counted / 2), reply(counted), reply(counted), reply(counted)]);
+        trial.run("Tell me more.", &model);
+        trial.run("And more.", &model);
+        let shown = trial.agent.used();
+        let session = &trial.agent.session;
+        let options = RequestWindow::of(session, &trial.agent.turn)
+            .compaction_options(TokenCount(32_000), Trigger::Forced);
+        let planned = options.fixed.total() + session.conversation.size();
+        assert!(planned.0.abs_diff(shown.0) <= shown.0 / 50 + 2, "{planned} is planned, {shown} is shown");
+        trial.agent.session.compaction_request = Some(CompactionRequest::default());
+        trial.run("Go on.", &ScriptedModel::new([ScriptedReply::text("Yes.")]));
+        assert!(trial.has(|event| matches!(event, Event::Compaction(_))), "{counted}");
+        assert!(trial.agent.used() <= shown, "{counted}: {} after {shown}", trial.agent.used());
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Whole turns against scripted models, each in a folder of its own.
 
+mod asking_tests;
 mod background_tests;
 mod basic_tests;
 mod helper_tests;
@@ -10,6 +11,7 @@ mod long_tests;
 mod memory_tests;
 mod protected_tests;
 mod recording_tests;
+mod small_window_tests;
 mod subagent_tests;
 mod tool_tests;
 mod trial;

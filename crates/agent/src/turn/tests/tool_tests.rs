@@ -432,6 +432,10 @@ fn reading_again_what_a_compaction_left_out_is_counted() {
     let statistics = trial.agent.statistics();
     assert_eq!((statistics.reads, statistics.rereads), (3, 1), "{:?}", trial.events());
     assert_eq!(statistics.reread_rate(), Some(1.0 / 3.0));
+    assert!(statistics.reread_tokens > TokenCount(50), "{}", statistics.reread_tokens);
+    let noted =
+        results(&trial).into_iter().filter(|(_, _, text)| text.contains("Unchanged since you read it"));
+    assert_eq!(noted.map(|(call, ..)| call.to_string()).collect::<Vec<_>>(), ["c2"]);
 }
 
 #[test]

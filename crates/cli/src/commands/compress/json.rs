@@ -1,6 +1,6 @@
 //! The compaction as one JSON object; docs/json.md describes it.
 
-use longhaul_compaction::Report;
+use longhaul_compaction::{Report, SummaryNotes};
 use longhaul_conversation::Request;
 use longhaul_extract::Coverage;
 use longhaul_wire::{WireFormat, write_request};
@@ -37,6 +37,7 @@ impl Serialize for Object<'_> {
         object.serialize_entry("added_tokens", &outcome.added)?;
         object.serialize_entry("split_index", &outcome.split_index)?;
         object.serialize_entry("coverage", &coverage(outcome.coverage.as_ref()))?;
+        object.serialize_entry("summary", &summary(outcome.notes.as_ref()))?;
         object.serialize_entry("rules", &tracked::rules(tracker.rules()))?;
         object.serialize_entry("requests", &tracked::requests(tracker.requests()))?;
         object.serialize_entry("ledger", &tracked::ledger(tracker.ledger()))?;
@@ -49,17 +50,40 @@ impl Serialize for Object<'_> {
     }
 }
 
-/// The coverage of what later work may need. Where nothing was compacted away nothing is missing.
+/// Coverage in counts. No share is told: none was found that says what later work will use (`bench/coverage`).
 fn coverage(coverage: Option<&Coverage>) -> Value {
-    let Some(coverage) = coverage else { return json!({"share": 1.0, "kept": 0, "of": 0, "missing": []}) };
+    let nothing = Coverage::default();
+    let coverage = coverage.unwrap_or(&nothing);
     json!({
-        "share": coverage.share,
-        "kept": coverage.kept,
-        "of": coverage.of,
+        "share": null,
+        "kept": coverage.names.kept,
+        "of": coverage.names.of,
+        "kinds": coverage.kinds.iter().map(|(kind, count)| json!({
+            "kind": kind,
+            "kept": count.kept,
+            "of": count.of,
+        })).collect::<Vec<_>>(),
         "missing": coverage.missing.iter().map(|missing| json!({
             "text": missing.text,
             "kind": missing.kind,
             "message": missing.message.to_string(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// What became of a model's summary; null if none was used.
+fn summary(notes: Option<&SummaryNotes>) -> Value {
+    let Some(notes) = notes else { return Value::Null };
+    json!({
+        "kept": notes.kept,
+        "cut": notes.cut,
+        "unsupported": notes.unsupported,
+        "goals_dropped": notes.goals_dropped,
+        "tasks_found": notes.tasks_found,
+        "rules_found": notes.rules_found,
+        "rules_quoted": notes.quoted.iter().map(|quote| json!({
+            "text": quote.text,
+            "message": quote.message.to_string(),
         })).collect::<Vec<_>>(),
     })
 }
@@ -76,7 +100,17 @@ fn contents(compression: &Compression) -> Value {
 
 fn report(report: &Report, compression: &Compression) -> Value {
     let Compression {
-        name, session, window, set_by, redaction, written, destination, saved, is_dry_run, ..
+        name,
+        session,
+        window,
+        counted,
+        set_by,
+        redaction,
+        written,
+        destination,
+        saved,
+        is_dry_run,
+        ..
     } = compression;
     json!({
         "file": name,
@@ -85,6 +119,8 @@ fn report(report: &Report, compression: &Compression) -> Value {
         "rung": report.rung,
         "plan": compression.outcome.plan.to_string(),
         "summariser": report.summariser,
+        "counted": counted.and_then(|counted| counted.counted),
+        "unrecorded": counted.map(|counted| counted.unrecorded),
         "window": report.window,
         "window_source": window.source_name(),
         "threshold": report.threshold,

@@ -1,6 +1,7 @@
 //! `longhaul compress FILE`: a shorter session that an agent can continue from.
 
 mod by_model;
+mod in_place;
 mod json;
 mod load;
 mod report;
@@ -12,18 +13,20 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_app::failure::hinted;
-use longhaul_app::models::ContextWindow;
+use longhaul_app::models::{ContextWindow, known_scale};
 use longhaul_app::sessions::Redaction;
 use longhaul_app::settings::{Provenance, Settings};
 use longhaul_compaction::{
-    Budget, BudgetSettings, Fixed, Input, InvalidThreshold, MaskWhen, Outcome, PlanOptions, Rung, Threshold,
-    Tracker, Trigger, compact_offline, prepare,
+    Budget, BudgetSettings, CountHistory, CountedSize, Fixed, Input, InvalidThreshold, MaskWhen, Outcome,
+    PlanOptions, Rung, Threshold, Tracker, Trigger, compact_offline, prepare,
 };
 use longhaul_conversation::{Estimate, Estimator, TokenCount};
+use longhaul_engine::{CompactionDeps, State, compact as run_compaction};
 use longhaul_formats::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use self::load::LoadedSession;
+use self::load::{LoadedSession, measured};
 use crate::destination::{Destination, Existing};
 use crate::input::display_name;
 use crate::options::ModelOptions;
@@ -34,8 +37,9 @@ use crate::reports::written::{print, print_json, screen};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompressOptions {
-    /// Session file (format detected automatically), - for standard input, or a session of this folder: latest, its number in
-    /// `sessions list`, or its id.
+    /// Session file (format detected automatically), - for standard input, or a session of this folder, of any agent: latest, its
+    /// number in `sessions list`, or its id [default: latest].
+    #[arg(value_name = "SESSION", default_value = longhaul_app::found::UNNAMED, hide_default_value = true)]
     pub(crate) file: PathBuf,
     /// Context window in tokens, such as 200000, 200k or 1m [default: the model's].
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
@@ -66,7 +70,13 @@ pub(crate) struct CompressOptions {
     /// Print the plan without writing anything.
     #[arg(long)]
     dry_run: bool,
-    /// Output file, or - for standard output; replaces an existing file, but never the input.
+    /// Compact a session of Longhaul's itself: recorded, and `sessions undo` takes it back.
+    #[arg(long, conflicts_with_all = ["out", "redact", "dry_run"])]
+    in_place: bool,
+    /// Replace OUT if it exists; the input is never replaced.
+    #[arg(long, requires = "out")]
+    overwrite: bool,
+    /// Output file, or - for standard output.
     #[arg(short, long = "output", value_name = "OUT")]
     out: Option<PathBuf>,
     /// Print one JSON object (see docs/json.md).
@@ -93,6 +103,8 @@ struct Compression {
     session: Session,
     tracker: Tracker,
     window: ContextWindow,
+    /// The size before, if the provider counted any of it.
+    counted: Option<CountedSize>,
     outcome: Outcome,
     /// Values that are not at their default, each with the place it was set.
     set_by: Vec<(&'static str, String)>,
@@ -109,7 +121,14 @@ struct Compression {
 /// Reads a session, compacts it, writes the result and prints the report.
 pub(crate) fn run(options: &CompressOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let out = options.out.as_deref().filter(|_| !options.dry_run);
-    let destination = Destination::plan(out, &options.file, Existing::Replaced)?;
+    let existing = match options.overwrite {
+        true => Existing::Replaced,
+        false => Existing::Kept { unless: "--overwrite" },
+    };
+    let destination = match options.in_place {
+        true => Destination::Recorded(in_place::own_session(&options.file)?),
+        false => Destination::plan(out, &options.file, existing)?,
+    };
     let settings = with_flags(settings.clone(), options)?;
     let started = Instant::now();
     let mut compression = compress(options, &settings, destination, color)?;
@@ -153,16 +172,45 @@ fn compress(
     color: Color,
 ) -> anyhow::Result<Compression> {
     let mut redaction = options.redact.then(Redaction::default);
-    let LoadedSession { mut session, tracker } = LoadedSession::read(&options.file, redaction.as_mut())?;
-    let window = ContextWindow::find(options.window, settings, &session.info);
-    let plan_options = plan_options(options, settings, &session, window);
+    let LoadedSession { mut session, tracker, counts } =
+        LoadedSession::read(&options.file, &settings.estimator(), redaction.as_mut())?;
+    let counted = counted_size(&session, &counts, &settings.estimator());
+    let window =
+        ContextWindow::find(options.window, settings, &session.info, counted.map(|size| size.highest));
+    let plan_options = plan_options(options, settings, &session, window, counted);
     let set_by = set_by(settings, session.info.model());
+    if let Destination::Recorded(path) = &destination {
+        // What the log holds counts, not what was read of it: it may have grown, and it is locked now.
+        let (outcome, messages) = in_place::compact(path, &plan_options, options, settings, color)?;
+        let destination = if outcome.status.is_change() { destination } else { Destination::Nowhere };
+        session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
+        let written = WrittenSession { format: session.info.format, text: String::new(), lost: Vec::new() };
+        return Ok(Compression {
+            name: display_name(&options.file),
+            session,
+            tracker,
+            window,
+            counted,
+            outcome,
+            set_by,
+            redaction,
+            written,
+            destination,
+            saved: Vec::new(),
+            is_dry_run: false,
+        });
+    }
     // A dry run costs nothing.
     let by_model = match options.summariser {
         Summariser::Model if !options.dry_run => {
-            let subject =
-                by_model::CompactionInput { session: &session, tracker: &tracker, options: &plan_options };
-            Some(by_model::compact(subject, &options.model, settings, color)?)
+            let prepared = prepare(session.transcript.messages(), plan_options.empty);
+            let input = Input::new(&tracker, &prepared, &plan_options);
+            let run = async |deps: &CompactionDeps<'_>, cancel: &CancellationToken| {
+                Ok(run_compaction(&input, &settings.engine(), &State::default(), deps, cancel).await)
+            };
+            // What belongs in files is written with the result.
+            let files = by_model::UnsavedFiles;
+            Some(by_model::compact(session.info.model(), &files, &options.model, settings, color, run)?)
         }
         _ => None,
     };
@@ -174,7 +222,11 @@ fn compress(
             || compact_offline(&Input::new(&tracker, &prepared, &plan_options)),
         )
     });
-    let messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
+    let mut messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
+    if outcome.status.is_change() {
+        // Counts of the longer session would say that the shorter one is full.
+        messages.iter_mut().for_each(|message| message.usage = None);
+    }
     session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
     // Only the JSON report shows the messages once more.
     let shown = if options.json { session.transcript.messages().to_vec() } else { Vec::new() };
@@ -189,6 +241,7 @@ fn compress(
         outcome,
         set_by,
         redaction,
+        counted,
         written,
         destination,
         saved: Vec::new(),
@@ -201,6 +254,7 @@ fn plan_options(
     settings: &Settings,
     session: &Session,
     window: ContextWindow,
+    counted: Option<CountedSize>,
 ) -> PlanOptions {
     let budget = BudgetSettings {
         threshold: settings.threshold(session.info.model()).map(|(threshold, _)| threshold),
@@ -210,11 +264,17 @@ fn plan_options(
         ..BudgetSettings::default()
     };
     let usual = PlanOptions::new(window.size);
-    let estimator = settings.estimator();
+    let scale = counted.map_or_else(|| known_scale(settings, session.info.model()), |size| size.scale);
+    let estimator = settings.estimator().scaled(scale);
+    let mut fixed = fixed(session, &estimator);
+    if let Some(size) = counted.filter(|size| is_carried(size, window)) {
+        let recorded = fixed.total() + estimator.messages(session.transcript.messages());
+        fixed.system += size.total - recorded;
+    }
     PlanOptions {
         budget: Budget::new(window.size, &budget),
         keep: settings.keep().unwrap_or(usual.keep),
-        fixed: fixed(session, &estimator),
+        fixed,
         trigger: if options.force { Trigger::Forced } else { Trigger::Automatic },
         mask_when: if caches_nothing(&session.info) { MaskWhen::Always } else { usual.mask_when },
         focus: options.focus.clone().filter(|focus| !focus.trim().is_empty()),
@@ -222,6 +282,19 @@ fn plan_options(
         empty: usual.empty,
         estimator,
     }
+}
+
+/// Returns true if a window holds what the provider counted beside the file. A smaller one is that of another agent, whose own
+/// system prompt and tools nobody knows.
+fn is_carried(size: &CountedSize, window: ContextWindow) -> bool {
+    size.unrecorded.0 <= window.size.0 / 2
+}
+
+/// The size of the session, if its provider counted any of it.
+fn counted_size(session: &Session, counts: &CountHistory, estimator: &Estimator) -> Option<CountedSize> {
+    let messages = session.transcript.messages().iter();
+    let messages: Vec<_> = messages.map(|message| measured(message, counts, estimator)).collect();
+    counts.size(&messages, fixed(session, estimator).total().into())
 }
 
 fn fixed(session: &Session, estimator: &Estimator) -> Fixed {

@@ -1,8 +1,10 @@
 //! The compaction as text for people.
 
 use longhaul_compaction::{Outcome, Status};
+use longhaul_conversation::TokenCount;
+use longhaul_extract::{AnchorKind, NameCount};
 
-use super::Compression;
+use super::{Compression, is_carried};
 use crate::destination::Destination;
 use crate::doubts::doubt_text;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
@@ -22,6 +24,7 @@ pub(super) fn text(compression: &Compression, screen: &Screen) -> String {
         plan(&mut page, &compression.outcome);
     }
     coverage(&mut page, &compression.outcome);
+    summary(&mut page, &compression.outcome);
     tracked::rules(&mut page, compression.tracker.rules());
     tracked::requests(&mut page, compression.tracker.requests());
     ledger(&mut page, compression);
@@ -78,6 +81,22 @@ fn sizes(page: &mut Page, compression: &Compression) {
         );
         page.line(&line);
     }
+    if let Some(counted) = &compression.counted {
+        let mut line = match counted.counted {
+            Some(counted) => format!("  before: {} counted by the provider", thousands(counted.0)),
+            None => "  before: estimated in the provider's measure".to_string(),
+        };
+        if !is_carried(counted, *window) {
+            line = format!(
+                "  without {} tokens not in the file, too many for this window",
+                thousands(counted.unrecorded.0)
+            );
+        } else if counted.unrecorded > TokenCount::ZERO {
+            line.push_str(&format!("; {} not in the file stay", thousands(counted.unrecorded.0)));
+        }
+        let line = fit(&line, page.screen.width);
+        page.line(&page.screen.faint(&line));
+    }
     let line = format!("  window: {} tokens{}", thousands(window.size.0), window.whose(&session.info));
     let line = fit(&line, page.screen.width);
     page.line(&page.screen.faint(&line));
@@ -107,7 +126,7 @@ fn in_words(status: Status) -> &'static str {
         Status::Masked => "Old tool outputs masked",
         Status::FailedInflated => "Failed: the result would be larger",
         Status::FailedTokenCount => "Failed: the tokens could not be counted",
-        Status::FailedEmptySummary => "Failed: the summary was empty",
+        Status::FailedEmptySummary => "Failed: no usable summary",
         Status::Noop => "Nothing to do",
         Status::ContentTruncated => "Tool outputs shortened",
         Status::LastResort => "Compacted as far as possible",
@@ -136,18 +155,56 @@ fn plan(page: &mut Page, outcome: &Outcome) {
 }
 
 fn coverage(page: &mut Page, outcome: &Outcome) {
-    let Some(coverage) = &outcome.coverage else { return };
+    let Some(coverage) = outcome.coverage.as_ref().filter(|coverage| coverage.names.of > 0) else { return };
     page.heading(&format!(
-        "Coverage: {} of what later work may need, by weight ({} of {})",
-        percent(coverage.share),
-        thousands(coverage.kept as u64),
-        plural(coverage.of, "anchor", "anchors"),
+        "Coverage: {} of {} that you or the model used",
+        thousands(coverage.names.kept as u64),
+        plural(coverage.names.of, "name", "names"),
     ));
+    let of_kind = |(kind, count): &(AnchorKind, NameCount)| {
+        format!("{} {} of {}", kind_in_words(*kind), thousands(count.kept as u64), thousands(count.of as u64))
+    };
+    page.facts(&coverage.kinds.iter().map(of_kind).collect::<Vec<_>>());
     if let Some((first, rest)) = coverage.missing.split_first() {
         page.item(&first.message.to_string(), 6, &format!("most important missing: {}", first.text));
         for missing in rest.iter().take(LISTED - 1) {
             page.item(&missing.message.to_string(), 6, &missing.text);
         }
+    }
+}
+
+fn kind_in_words(kind: AnchorKind) -> &'static str {
+    match kind {
+        AnchorKind::Path => "paths",
+        AnchorKind::Identifier => "identifiers",
+        AnchorKind::Command => "commands",
+        AnchorKind::Url => "addresses",
+        AnchorKind::Error => "errors",
+        AnchorKind::Number => "numbers",
+        AnchorKind::Hash => "hashes",
+        AnchorKind::Quoted => "quotations",
+    }
+}
+
+/// What a model wrote and what of it no message supports.
+fn summary(page: &mut Page, outcome: &Outcome) {
+    let Some(notes) = &outcome.notes else { return };
+    let mut kept = format!("Model's summary: {} kept", plural(notes.kept, "line", "lines"));
+    if notes.cut > 0 {
+        kept.push_str(&format!(", {} cut", thousands(notes.cut as u64)));
+    }
+    page.heading(&kept);
+    let doubts = [
+        ("goal not yours, dropped", &notes.goals_dropped),
+        ("task not yours", &notes.tasks_found),
+        ("rule not yours", &notes.rules_found),
+        ("unsupported", &notes.unsupported),
+    ];
+    for (title, lines) in doubts {
+        for line in lines.iter().take(LISTED) {
+            page.item("", 0, &format!("{title}: {line}"));
+        }
+        page.more(lines.len(), LISTED, "lines");
     }
 }
 

@@ -32,7 +32,9 @@ pub(super) fn object(inspection: &Inspection) -> Value {
         "results": breakdown.results,
         "tokens": {
             "total": breakdown.total,
-            "estimated": true,
+            "estimated": breakdown.counted.and_then(|counted| counted.counted).is_none(),
+            "counted": breakdown.counted.and_then(|counted| counted.counted),
+            "unrecorded": breakdown.counted.map(|counted| counted.unrecorded),
             "dropped": breakdown.dropped,
             "window": window.size,
             "window_source": window.source_name(),
@@ -76,6 +78,7 @@ pub(super) fn object(inspection: &Inspection) -> Value {
             "message": mark(fault.ordinal, &fault.message),
             "id": fault.message.as_str(),
             "call": fault.call.as_ref().map(|call| call.as_str()),
+            "refused_in": fault.kind.refused_in().iter().map(|form| form.as_str()).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "skipped": info.skipped.iter()
             .map(|(kind, count)| (kind.to_string(), json!(count)))

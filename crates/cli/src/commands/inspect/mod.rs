@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use longhaul_app::models::ContextWindow;
+use longhaul_app::models::{ContextWindow, known_scale};
 use longhaul_app::sessions::SeenParts;
 use longhaul_app::settings::Settings;
 use longhaul_compaction::{Breakdown, Survey, Threshold};
@@ -22,8 +22,9 @@ use crate::output::{Screen, print, print_json};
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectOptions {
-    /// Session file (format detected automatically), - for standard input, or a session of this folder: latest, its number in
-    /// `sessions list`, or its id.
+    /// Session file (format detected automatically), - for standard input, or a session of this folder, of any agent: latest, its
+    /// number in `sessions list`, or its id [default: latest].
+    #[arg(value_name = "SESSION", default_value = longhaul_app::found::UNNAMED, hide_default_value = true)]
     pub(crate) file: PathBuf,
     /// Context window in tokens, such as 200000, 200k or 1m [default: the model's].
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
@@ -117,12 +118,18 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
             side.chains.insert(chain);
         }
         Event::Warning(warning) => warnings.push(warning),
-        Event::CompactionStart | Event::CompactionEnd => {}
+        Event::Call(_) | Event::CompactionStart | Event::CompactionEnd => {}
     })
     .with_context(|| format!("could not read {name}"))?;
-    let breakdown = survey.breakdown(&info.system, &info.tools);
+    let scale = known_scale(settings, info.model());
+    // With what was compacted away the transcript is none that a provider counted.
+    let breakdown = match options.all {
+        true => survey.breakdown(&info.system, &info.tools),
+        false => survey.counted_breakdown(&info.system, &info.tools, scale),
+    };
     work.ledger.learn_root(info.directory.as_deref().unwrap_or_default());
-    let window = ContextWindow::find(options.window, settings, &info);
+    let counted = breakdown.counted.map(|counted| counted.highest);
+    let window = ContextWindow::find(options.window, settings, &info, counted);
     let threshold = CompactionThreshold::find(settings, info.model(), window.size);
     Ok(Inspection { name, info, breakdown, work, side, warnings, window, threshold })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longhaul_conversation::{FaultKind, PairingFault, TokenCount};
+use longhaul_conversation::{FaultKind, PairingFault, RequestForm, TokenCount};
 use longhaul_formats::Format;
 
 use super::Inspection;
@@ -62,10 +62,12 @@ fn title(page: &mut Page, inspection: &Inspection) {
 fn context(page: &mut Page, inspection: &Inspection) {
     let Inspection { info, breakdown, window, .. } = inspection;
     let share = breakdown.total.share_of(window.size);
+    let has_count = breakdown.counted.is_some_and(|counted| counted.counted.is_some());
     page.gap();
     let line = format!(
-        "{} tokens (estimated), {} of a {}-token window{}",
+        "{} tokens{}, {} of a {}-token window{}",
         thousands(breakdown.total.0),
+        if has_count { "" } else { " (estimated)" },
         percent(share),
         thousands(window.size.0),
         window.whose(info),
@@ -80,8 +82,19 @@ fn context(page: &mut Page, inspection: &Inspection) {
     }
     let gauge = page.gauge(share, page.screen.width.min(60));
     page.line(&gauge);
-    if let Some(input) = info.last_usage.and_then(|usage| usage.input) {
-        let line = format!("The provider counted {} tokens for the last request.", thousands(input.0));
+    if let Some(counted) = &breakdown.counted {
+        let mut line = match counted.counted {
+            Some(newest) => format!("{} counted by the provider", thousands(newest.0)),
+            None => "No count by the provider since the last compaction".to_string(),
+        };
+        let since = breakdown.total - counted.counted.unwrap_or(breakdown.total);
+        if since > TokenCount::ZERO {
+            line.push_str(&format!(", {} estimated since", thousands(since.0)));
+        }
+        if counted.unrecorded > TokenCount::ZERO {
+            line.push_str(&format!("; {} not in the file", thousands(counted.unrecorded.0)));
+        }
+        let line = fit(&format!("{line}."), page.screen.width);
         page.line(&line);
     }
     if info.compactions > 0 || breakdown.dropped > TokenCount::ZERO {
@@ -220,6 +233,17 @@ fn turns(page: &mut Page, inspection: &Inspection) {
     page.more(turns.len(), LISTED, "turns");
 }
 
+/// The form in which an agent sends what its sessions hold, where it has only one.
+fn own_form(format: Format) -> Option<RequestForm> {
+    match format {
+        Format::Codex | Format::OpenAiResponses => Some(RequestForm::OpenAiResponses),
+        Format::ClaudeCode | Format::Anthropic => Some(RequestForm::Anthropic),
+        Format::OpenAiChat => Some(RequestForm::OpenAiChat),
+        Format::GeminiJsonl | Format::GeminiJson | Format::GeminiContents => Some(RequestForm::Gemini),
+        _ => None,
+    }
+}
+
 fn faults(page: &mut Page, inspection: &Inspection) {
     let faults = &inspection.breakdown.faults;
     if faults.is_empty() {
@@ -227,7 +251,12 @@ fn faults(page: &mut Page, inspection: &Inspection) {
         let line = page.screen.good("  every call has its result; any provider accepts this conversation");
         return page.line(&line);
     }
-    page.heading(&format!("Pairing: {}", plural(faults.len(), "fault", "faults")));
+    let own = own_form(inspection.info.format);
+    let is_refused = |fault: &PairingFault| own.is_none_or(|own| fault.kind.refused_in().contains(&own));
+    match own.filter(|_| !faults.iter().any(is_refused)) {
+        Some(own) => page.heading(&format!("Pairing: accepted by {}, where it comes from", own.name())),
+        None => page.heading(&format!("Pairing: {}", plural(faults.len(), "fault", "faults"))),
+    }
     let mut kinds: BTreeMap<FaultKind, Vec<&PairingFault>> = BTreeMap::new();
     for fault in faults {
         kinds.entry(fault.kind).or_default().push(fault);
@@ -243,6 +272,12 @@ fn faults(page: &mut Page, inspection: &Inspection) {
         let line = format!("  {count} × {}: {}{more}", kind.describe(), places.join(", "));
         let line = page.screen.warning(&fit(&line, page.screen.width));
         page.line(&line);
+        let refused = kind.refused_in();
+        if refused != RequestForm::ALL {
+            let names: Vec<&str> = refused.iter().map(|form| form.name()).collect();
+            let line = page.screen.faint(&format!("    refused by {}", names.join(", ")));
+            page.line(&line);
+        }
     }
     let name = if inspection.name == "standard input" { "-" } else { &inspection.name };
     let line = format!("  fix with: longhaul sessions repair {} -o OUT", visible(name));

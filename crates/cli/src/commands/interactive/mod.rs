@@ -54,16 +54,19 @@ pub(crate) fn run(
         warnings.borrow_mut().push(Notice::warning(text));
     })?;
     let found = options
-        .resume
-        .as_deref()
+        .resume()
         .map(|given| sessions::find(given, options.fork, &input::showing_progress))
         .transpose()?;
     let session_model = found.as_ref().and_then(FoundSession::model);
-    let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    let mut chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    match options.window {
+        Some(window) => chosen.set_window(window),
+        None => models.ask_window(&mut chosen),
+    }
     if chosen.is_window_assumed {
         let window = thousands(chosen.window.0);
         let text = format!("The window of {} is unknown; assuming {window} tokens.", chosen.name);
-        greeting.push(Notice::warning(text).with_hint("Set it in longhaul.windows."));
+        greeting.push(Notice::warning(text).with_hint("Set it with --window or in longhaul.windows."));
     }
     let named = options.model.as_deref().or(settings.model()).or(session_model.as_deref());
     let helpers = HelperModels::load(&models, settings, &chosen, named, |text| {
@@ -79,6 +82,7 @@ pub(crate) fn run(
         history: Some(home.root().join("longhaul").join("typed.jsonl")),
         editor: editor().unwrap_or_else(|| "vi".to_string()),
         greeting,
+        first_prompt: options.first_prompt().map(str::to_string),
     };
     let resumed = found.as_ref().and_then(FoundSession::id);
     let (learner, own_home) = ((chosen.http.clone(), chosen.profile()), home.clone());

@@ -12,6 +12,7 @@ use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::{Settings, load_here};
 use longhaul_app::{environment, trust};
 use longhaul_conversation::Usage;
+use longhaul_mcp_client::ServerStatus;
 use longhaul_memory::{MemorySettings, Places};
 use longhaul_terminal::{
     InboxItem, InboxKind, MemoryReply, MemoryRequest, Notice, OpenedSession, Page, ReviewDecision, Services,
@@ -165,6 +166,10 @@ impl Services for TerminalServices<'_> {
         self.deps.models.known()
     }
 
+    fn resume_command(&self) -> Option<String> {
+        Some(format!("longhaul --resume {}", self.session))
+    }
+
     fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice> {
         let chosen = self.deps.models.choose(name).map_err(|error| error_notice(&explained(error)))?;
         let warnings = Warnings::default();
@@ -195,6 +200,33 @@ impl Services for TerminalServices<'_> {
     fn change_memory(&mut self, request: &MemoryRequest) -> Result<MemoryReply, Notice> {
         let (places, settings) = &self.memory;
         memory::change(request, places, settings, &mut self.edits).map_err(|error| error_notice(&error))
+    }
+
+    fn servers(&self) -> Page {
+        let toolkit = &self.deps.toolkit;
+        let reports = toolkit.servers.reports();
+        let mut page = Page::new(match reports.len() {
+            0 => "No MCP servers are started.".to_string(),
+            count => plural(count, "MCP server", "MCP servers"),
+        });
+        for report in &reports {
+            let state = match &report.status {
+                ServerStatus::Ready => plural(report.tools.len(), "tool", "tools"),
+                ServerStatus::Connecting => "still starting".to_string(),
+                ServerStatus::Failed(reason) => reason.clone(),
+            };
+            let restarts = match report.restarts {
+                0 => String::new(),
+                count => format!(", {}", plural(count as usize, "restart", "restarts")),
+            };
+            page.fact(report.name.as_str(), format!("{state}{restarts}"));
+            report.tools.iter().for_each(|tool| page.aside(tool.as_str()));
+            report.left_out.iter().for_each(|reason| page.aside(format!("left out: {reason}")));
+        }
+        for (name, reason) in &toolkit.servers_left_out {
+            page.fact(name.as_str(), format!("not started: {reason}"));
+        }
+        page
     }
 
     fn skills(&self) -> Vec<SkillChoice> {

@@ -39,7 +39,7 @@ pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> 
     warn(&warnings, color);
     let call = Call::new(&options.tool, &args);
     let call = options.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
-    let explanation = permissions.policy.explain(&call, permissions.situation);
+    let explanation = permissions.explain(&call);
     if options.json {
         let mode = permissions.situation.mode.name();
         let told = to_json(&options.tool, &args, mode, &explanation);

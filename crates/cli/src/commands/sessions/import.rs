@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::failure::hinted;
 use longhaul_app::project::{Project, log_failure};
-use longhaul_app::sessions::{ImportedSession, bring_in, read};
+use longhaul_app::sessions::{ImportedSession, already_here, bring_in, read};
 use serde_json::json;
 
 use crate::input;
@@ -15,6 +17,9 @@ use crate::reports::written as report;
 pub(crate) struct ImportOptions {
     /// Session file (format detected automatically), or - for standard input.
     file: PathBuf,
+    /// Import it even if this folder has it already, as another session.
+    #[arg(long)]
+    again: bool,
     /// Report as one JSON object (see docs/json.md).
     #[arg(long)]
     json: bool,
@@ -24,6 +29,13 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
     let recorded = read(&options.file, &input::showing_progress)?;
     let session = recorded.session();
     let (project, notes) = Project::find_or_begin()?;
+    if let Some(id) = already_here(&project, &recorded).filter(|_| !options.again) {
+        let error = anyhow!("this folder has it already, as session {id}");
+        return Err(hinted(
+            error,
+            "continue that one with `longhaul --resume ID`, or pass --again to import another copy",
+        ));
+    }
     let ImportedSession { log, id } = bring_in(&project, &recorded).map_err(log_failure)?;
     let replay = log.replay();
     let (count, in_context) = (replay.history().len(), replay.transcript().messages().len());

@@ -24,9 +24,18 @@ use crate::destination::{Destination, Existing};
 use crate::input;
 use crate::output::{Color, visible};
 
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct SessionsArgs {
+    #[command(flatten)]
+    list: list::ListOptions,
+    #[command(subcommand)]
+    command: Option<SessionsCommand>,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// List this folder's sessions.
+enum SessionsCommand {
+    /// List this project's sessions, of all agents; with --all those of every project.
     List(list::ListOptions),
     /// Show a session's messages.
     Show(show::ShowOptions),
@@ -115,10 +124,11 @@ impl From<TargetFormat> for Format {
 
 /// Runs one of the commands. Only some need settings.
 pub(crate) fn run(
-    command: &SessionsCommand,
+    args: &SessionsArgs,
     load_settings: impl FnOnce() -> anyhow::Result<Settings>,
     color: Color,
 ) -> anyhow::Result<()> {
+    let Some(command) = &args.command else { return list::run(&args.list, color) };
     match command {
         SessionsCommand::List(options) => list::run(options, color),
         SessionsCommand::Show(options) => show::run(options, color),
@@ -135,7 +145,7 @@ pub(crate) fn run(
 impl Files {
     /// Plans the destination, before the session is read.
     fn destination(&self) -> anyhow::Result<Destination> {
-        let existing = if self.force { Existing::Replaced } else { Existing::Kept };
+        let existing = if self.force { Existing::Replaced } else { Existing::Kept { unless: "--force" } };
         Destination::plan(self.out.as_deref(), &session_file(&self.file)?, existing)
     }
 

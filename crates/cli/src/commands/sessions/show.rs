@@ -7,10 +7,10 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use longhaul_app::failure::hinted;
 use longhaul_app::project::session_file;
-use longhaul_archive::parse_message_number;
-use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
+use longhaul_conversation::{Body, CallId, Message, Part, Role, Transcript};
 use longhaul_engine::State;
 use longhaul_formats::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_recorded};
+use longhaul_recall::parse_message_number;
 use serde_json::{Value, json};
 
 use super::state;
@@ -21,9 +21,12 @@ use crate::output::{Color, Page, Screen, fit, plural, print_json, span, thousand
 pub(crate) struct ShowOptions {
     /// Session: latest, its number in `sessions list`, its id, or a session file.
     session: PathBuf,
-    /// Show one whole message by its number, such as m12.
-    #[arg(long, value_name = "NUMBER", value_parser = mark)]
-    message: Option<Ordinal>,
+    /// Show one whole message by its number, such as m12, or by the id that `recall` names.
+    #[arg(long, value_name = "NUMBER")]
+    message: Option<String>,
+    /// Show this many messages before and after it, too.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "message")]
+    around: usize,
     /// Include what was compacted away or undone.
     #[arg(long)]
     all: bool,
@@ -46,12 +49,17 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
         ShowOptions { all: false, message: None, .. } => shown.transcript.messages().iter().collect(),
         _ => shown.said(),
     };
-    if let Some(mark) = options.message {
-        messages.retain(|message| message.ordinal == Some(mark));
-        if messages.is_empty() {
+    if let Some(wanted) = &options.message {
+        let number = parse_message_number(wanted);
+        let is_it = |message: &&Message| {
+            message.ordinal.is_some() && message.ordinal == number || message.id.as_str() == wanted
+        };
+        let Some(place) = messages.iter().position(is_it) else {
             let hint = "message numbers start at m1; `longhaul sessions show --all` lists every message";
-            return Err(hinted(anyhow!("no message {mark} in {name}"), hint));
-        }
+            return Err(hinted(anyhow!("no message {wanted} in {name}"), hint));
+        };
+        messages.truncate(place + options.around + 1);
+        messages.drain(..place.saturating_sub(options.around));
     }
     if options.json {
         return print_json(&json(&shown, &messages));
@@ -118,10 +126,6 @@ impl ShownSession {
     fn rewrites(&self) -> &[Rewrite] {
         self.replay.as_ref().map(Replay::rewrites).unwrap_or_default()
     }
-}
-
-fn mark(text: &str) -> Result<Ordinal, String> {
-    parse_message_number(text).ok_or_else(|| "expected a message number such as m12".to_string())
 }
 
 fn head(page: &mut Page, session: &ShownSession, shown: usize) {

@@ -83,7 +83,12 @@ pub(super) fn statistics(statistics: &Statistics) -> Value {
         (name.clone(), counts)
     });
     let tools: serde_json::Map<String, Value> = tools.collect();
-    json!({"reads": statistics.reads, "rereads": statistics.rereads, "tools": tools})
+    json!({
+        "reads": statistics.reads,
+        "rereads": statistics.rereads,
+        "reread_tokens": statistics.reread_tokens.0,
+        "tools": tools,
+    })
 }
 
 /// Small questions to models beside the conversation, and what they cost, if every price is known.
@@ -164,8 +169,8 @@ pub(super) fn compaction(event: &Event) -> Value {
         Event::Summarised { by, tokens, duration, spend } => json!({
             "phase": "summarised", "by": by.as_str(), "tokens": tokens, "milliseconds": ms(duration), "spend": spend,
         }),
-        Event::Verified { coverage, unsourced, cut } => {
-            json!({"phase": "verified", "coverage": coverage, "unsourced": unsourced, "cut": cut})
+        Event::Verified { names, unsupported, cut } => {
+            json!({"phase": "verified", "names": names, "unsupported": unsupported, "cut": cut})
         }
         Event::FellBack { reason, spend } => {
             json!({"phase": "fell_back", "reason": reason, "spend": spend})

@@ -5,7 +5,7 @@ mod json;
 mod report;
 mod words;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use longhaul_agent::{AgentDeps, AgentError, Attachments, LimitOf, TurnEnd, attach_files};
@@ -19,6 +19,7 @@ use longhaul_app::settings::Settings;
 use longhaul_conversation::{FinishReason, ModelError, Origin, Part, Usage};
 use longhaul_engine::EngineError;
 use longhaul_hooks::{EndReason, SessionSource};
+use longhaul_mcp_client::ServerStatus;
 use longhaul_sessions::{LogError, load_metadata};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +34,7 @@ use crate::running::{Interrupted, until_interrupted};
 /// The message for the model: what was piped, then the prompt; nothing if both are empty.
 pub(crate) fn words(options: &TalkOptions) -> anyhow::Result<Option<Vec<Part>>> {
     let silence = if options.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
-    words::compose(options.prompt.as_deref(), silence)
+    words::compose(options.first_prompt(), silence)
 }
 
 /// Sends a prompt to a model and prints the answer.
@@ -55,6 +56,9 @@ pub(crate) fn run(
 /// The failed action when standard output rejects the answer.
 const NOT_WRITTEN: &str = "could not write the answer to standard output";
 
+/// The longest wait for MCP servers before the first request; those that come later can be called then.
+const SERVER_WAIT: Duration = Duration::from_secs(15);
+
 fn talk(
     options: &TalkOptions,
     words: Vec<Part>,
@@ -67,16 +71,19 @@ fn talk(
         reporter.warn(text);
     })?;
     let found = options
-        .resume
-        .as_deref()
+        .resume()
         .map(|given| sessions::find(given, options.fork, &input::showing_progress))
         .transpose()?;
     let session_model = found.as_ref().and_then(FoundSession::model);
-    let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    let mut chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    match options.window {
+        Some(window) => chosen.set_window(window),
+        None => models.ask_window(&mut chosen),
+    }
     if chosen.is_window_assumed {
         let (name, window) = (&chosen.name, thousands(chosen.window.0));
         reporter.warn(&format!(
-            "the window of {name} is unknown; assuming {window} tokens (set it in longhaul.windows)"
+            "the window of {name} is unknown; assuming {window} tokens (set it with --window or in longhaul.windows)"
         ));
     }
     let named = options.model.as_deref().or(settings.model()).or(session_model.as_deref());
@@ -97,13 +104,20 @@ fn talk(
     let summaries = SessionSummariser::new(settings, &opened.project);
     let session = opened.id.clone();
     reporter.begin(&opened, &deps.model).context(NOT_WRITTEN)?;
-    let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
+    let source = if options.resume().is_some() { SessionSource::Resume } else { SessionSource::Startup };
     let mut agent = deps.open_agent(opened, memory);
     let mut closing_notes = None;
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
         let host = AgentDeps { events: &|event| reporter.observe(event), ..deps.host() };
         agent.begin_session(source, &host, cancel).await?;
+        // Nobody types meanwhile, and the first request is to know their tools.
+        cancel.run_until_cancelled(deps.toolkit.servers.settle(SERVER_WAIT)).await;
+        for report in deps.toolkit.servers.reports() {
+            if let ServerStatus::Failed(reason) = &report.status {
+                reporter.warn(&format!("MCP server {} is not available: {reason}", report.name));
+            }
+        }
         let Attachments { parts, problems, .. } =
             attach_files(&typed_text(&words), &environment::current_folder(), host.tools, cancel).await;
         problems.iter().for_each(|problem| reporter.warn(problem.trim_end_matches('.')));

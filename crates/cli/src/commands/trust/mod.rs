@@ -6,14 +6,23 @@ mod remove;
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use longhaul_app::environment;
 use longhaul_workspace::{Home, TrustedFolders, canonical_workspace};
 
 use crate::output::Color;
 
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct TrustArgs {
+    #[command(flatten)]
+    list: list::ListOptions,
+    #[command(subcommand)]
+    command: Option<TrustCommand>,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum TrustCommand {
+enum TrustCommand {
     /// List trust rules, and whether the current folder is trusted.
     List(list::ListOptions),
     /// Trust a folder, after showing what it would activate.
@@ -23,7 +32,8 @@ pub(crate) enum TrustCommand {
 }
 
 /// Runs one of the commands.
-pub(crate) fn run(command: &TrustCommand, color: Color) -> anyhow::Result<()> {
+pub(crate) fn run(args: &TrustArgs, color: Color) -> anyhow::Result<()> {
+    let Some(command) = &args.command else { return list::run(&args.list, color) };
     match command {
         TrustCommand::List(options) => list::run(options, color),
         TrustCommand::Add(options) => add::run(options, color),

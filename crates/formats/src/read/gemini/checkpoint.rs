@@ -36,12 +36,13 @@ impl Gemini {
         match self.branch.take_checkpoint(&messages) {
             CheckpointEffect::Repeats => {}
             // What was dropped was not announced, so that nothing has to come back.
-            CheckpointEffect::Restores => self.is_unannounced = false,
+            CheckpointEffect::Restores => (self.is_unannounced, self.is_compaction) = (false, false),
             CheckpointEffect::Replaces => {
                 let known: Vec<&Message> = self.branch.history();
                 let is_new = |summary: &Message| !known.iter().any(|known| has_same_content(known, summary));
                 if messages.iter().any(|message| is_summary(message) && is_new(message)) {
                     out.info.compactions += 1;
+                    self.is_compaction = true;
                 }
                 self.is_unannounced = true;
                 let size: usize = messages.iter().flat_map(|message| &message.parts).map(size_of_part).sum();

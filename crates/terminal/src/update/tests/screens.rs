@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use longhaul_agent::LimitOf;
-use longhaul_compaction::{Report, Status, Trigger};
+use longhaul_compaction::{NameCount, Report, Status, Trigger};
 use longhaul_conversation::ModelError;
 use longhaul_engine::SummariserKind;
 use longhaul_tools::{TodoItem, TodoStatus};
@@ -233,7 +233,12 @@ fn of_compactions(album: &mut Album, width: usize) {
     let (before, after, duration) = (TokenCount(60_000), TokenCount(15_000), Duration::from_millis(1_500));
     let spend = Spend { calls: 1, tokens: TokenCount(9_000), money: 0.02, ..Spend::default() };
     for status in [Status::Compressed, Status::ContentTruncated, Status::LastResort] {
-        let mut report = Report { coverage: Some(0.83), rules_kept: 2, rules: 2, ..view::report() };
+        let mut report = Report {
+            names: Some(NameCount { kept: 83, of: 100 }),
+            rules_kept: 2,
+            rules: 2,
+            ..view::report()
+        };
         (report.ledger.files, report.requests.open) = (7, 1);
         let report = Box::new(report);
         let applied = Compaction::Applied { status, before, after, messages: 7, duration, spend, report };

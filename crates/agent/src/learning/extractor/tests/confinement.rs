@@ -2,7 +2,7 @@
 //! is written.
 
 use longhaul_conversation::CallId;
-use longhaul_tools::{ToolInvocation, ToolOutcome};
+use longhaul_tools::{PermittedEffects, ToolInvocation, ToolOutcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -59,7 +59,15 @@ fn call(tool: &ExtractorTool, args: &Value) -> ToolOutcome {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (id, cancel) = (CallId::from("c1"), CancellationToken::new());
     let _ = tool.preview(args);
-    runtime.block_on(tool.run(ToolInvocation { id: &id, args, progress: &|_| {}, cancel: &cancel })).outcome
+    runtime
+        .block_on(tool.run(ToolInvocation {
+            id: &id,
+            args,
+            progress: &|_| {},
+            cancel: &cancel,
+            permitted: PermittedEffects::Any,
+        }))
+        .outcome
 }
 
 /// Paths and names, good and bad, in pieces that are put together.

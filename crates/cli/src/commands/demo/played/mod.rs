@@ -31,6 +31,7 @@ pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
         history: None,
         editor: String::new(),
         greeting: vec![greeting],
+        first_prompt: None,
     };
     let script = DemoScript { steps: scene::steps(), pace: pace.clone() };
     let start = |_: &_| {

@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::Context;
-use longhaul_archive::{Search, SessionRef};
 use longhaul_compaction::PlanOptions;
 use longhaul_conversation::{
     Estimator, FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
 };
 use longhaul_engine::{ByModel, CompactionDeps, Conversation, Event, Folder, RecordId, Settings};
 use longhaul_formats::Replay;
+use longhaul_recall::{Search, SessionRef};
 use longhaul_sessions::{NewSession, SessionKind};
 use show::Show;
 use tokio_util::sync::CancellationToken;
@@ -99,12 +99,13 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
 fn recall(show: &mut Show, conversation: &Conversation) -> anyhow::Result<()> {
     let mut search = Search::new(story::DETAIL);
     let session = SessionRef::new("demo0001");
-    conversation.said().into_iter().for_each(|message| search.observe(&session, message));
+    let said = conversation.said();
+    said.iter().for_each(|message| search.observe(&session, message));
     let seen = conversation.transcript().messages().iter().flat_map(|message| &message.parts);
     let is_gone = seen
         .filter_map(|part| part.as_result())
         .all(|result| !result.readable().to_lowercase().contains(story::DETAIL));
-    show.recalled(story::DETAIL, is_gone, &search.hits(1))
+    show.recalled(story::DETAIL, is_gone, &search.hits_in(&session, said, 1))
 }
 
 /// Undoes the last compaction, and shows that the log still has everything.

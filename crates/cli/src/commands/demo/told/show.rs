@@ -1,10 +1,10 @@
 //! The output of the demonstration.
 
-use longhaul_archive::Hit;
 use longhaul_conversation::{Message, Ordinal, Part, Role, TokenCount};
 use longhaul_directives::RequestState;
 use longhaul_engine::{Conversation, Event, PassOutcome, SummariserKind};
 use longhaul_ledger::FileState;
+use longhaul_recall::Hit;
 use longhaul_snapshot::find_snapshot;
 
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, print, thousands, visible, wrapped};
@@ -96,8 +96,8 @@ impl Show {
             page.line(&format!("    it left out {forgotten} of {rules}; restored word for word"));
         }
         let mut kept = format!("{} of {} kept", report.rules_kept, plural(report.rules, "rule", "rules"));
-        if let Some(coverage) = report.coverage {
-            kept.push_str(&format!("; {} of what later work may need is kept", percent(coverage)));
+        if let Some(names) = report.names {
+            kept.push_str(&format!("; {} of {} kept", names.kept, plural(names.of, "name", "names")));
         }
         page.line(&format!("    {kept}"));
         self.meter(&mut page, "after", report.after);
@@ -261,8 +261,8 @@ fn told(event: &Event) -> Option<String> {
         Event::Summarised { by: SummariserKind::Offline, tokens, duration, .. } => {
             format!("written offline: {tokens} tokens in {:.1} ms, no model", duration.as_secs_f64() * 1e3)
         }
-        Event::Verified { unsourced, cut, .. } if unsourced + cut > 0 => {
-            format!("model lines: {unsourced} without a source in the record, {cut} over the limit")
+        Event::Verified { unsupported, cut, .. } if unsupported + cut > 0 => {
+            format!("model lines: {unsupported} that no message supports, {cut} over the limit")
         }
         Event::FellBack { reason, .. } => {
             format!("model summary not usable ({reason}); using the offline summariser")

@@ -1,0 +1,182 @@
+//! The archive of this home, and the session files of agents on this machine that go into it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use longhaul_archive::{Archive, ArchivedSession, Source};
+
+use crate::environment;
+use crate::failure::hinted;
+
+/// How deep folders of sessions are searched.
+const MAX_DEPTH: usize = 6;
+
+/// The folder of the archive; none without a home.
+pub fn folder() -> anyhow::Result<Option<PathBuf>> {
+    let home = environment::home(&environment::of_process())?;
+    Ok(home.map(|home| home.root().join("archive")))
+}
+
+/// The archive, made if needed.
+pub fn open() -> anyhow::Result<Archive> {
+    let folder = folder()?.ok_or_else(|| {
+        hinted(
+            anyhow!("there is no home folder for the archive"),
+            "set HOME, or LONGHAUL_HOME to a folder of its own",
+        )
+    })?;
+    Archive::open(&folder).context("could not open the archive")
+}
+
+/// The archive, if there is one.
+pub fn find() -> anyhow::Result<Option<Archive>> {
+    match folder()? {
+        Some(folder) if Archive::exists(&folder) => {
+            Archive::open(&folder).context("could not open the archive").map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The session files that are archived: Longhaul's own of all projects, and those of Claude Code, Codex and Gemini CLI.
+pub fn sources() -> anyhow::Result<Vec<Source>> {
+    let environment = environment::of_process();
+    let mut found = Vec::new();
+    let mut own = None;
+    if let Some(home) = environment::home(&environment)? {
+        collect(&mut found, "longhaul", &home.tmp(), &["jsonl", "json"], is_chat);
+        own = Some(home.tmp());
+    }
+    let below = |variable: &str, name: &str| {
+        let set = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        set.or_else(|| environment.user_home.as_ref().map(|home| home.join(name)))
+    };
+    if let Some(claude) = below("CLAUDE_CONFIG_DIR", ".claude") {
+        collect(&mut found, "claude", &claude.join("projects"), &["jsonl"], |_| true);
+    }
+    if let Some(codex) = below("CODEX_HOME", ".codex") {
+        let is_rollout = |path: &Path| stem(path).starts_with("rollout-");
+        collect(&mut found, "codex", &codex.join("sessions"), &["jsonl"], is_rollout);
+        collect(&mut found, "codex", &codex.join("archived_sessions"), &["jsonl"], is_rollout);
+    }
+    let gemini = environment.gemini_cli_home.clone().or_else(|| environment.user_home.clone());
+    if let Some(chats) =
+        gemini.map(|home| home.join(".gemini/tmp")).filter(|chats| own.as_ref() != Some(chats))
+    {
+        collect(&mut found, "gemini", &chats, &["jsonl", "json"], is_chat);
+    }
+    Ok(found)
+}
+
+/// True for a file of a project's chats, sub-agents' included.
+fn is_chat(path: &Path) -> bool {
+    path.components().any(|component| component.as_os_str() == "chats")
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn collect(
+    found: &mut Vec<Source>,
+    agent: &str,
+    folder: &Path,
+    endings: &[&str],
+    is_session: fn(&Path) -> bool,
+) {
+    let mut folders = vec![(folder.to_path_buf(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            if kind.is_dir() && depth < MAX_DEPTH {
+                folders.push((path, depth + 1));
+            } else if kind.is_file()
+                && path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known))
+                && is_session(&path)
+            {
+                found.push(Source {
+                    agent: agent.into(),
+                    session: name_of(agent, &path),
+                    project: None,
+                    path,
+                });
+            }
+        }
+    }
+}
+
+/// The name of a session, by its file; those of agents end in their ids.
+fn name_of(agent: &str, path: &Path) -> String {
+    let stem = stem(path);
+    let id = stem.len().checked_sub(36).and_then(|start| stem.get(start..));
+    match id.filter(|_| agent == "codex") {
+        Some(id) => id.to_owned(),
+        None => stem,
+    }
+}
+
+/// The command that continues a session in its own agent.
+pub fn resume_command(source: &Source) -> Option<String> {
+    let id = &source.session;
+    // A sub-agent has no conversation of its own to go on with.
+    if source.path.components().any(|component| component.as_os_str() == "subagents") {
+        return None;
+    }
+    match source.agent.as_str() {
+        "claude" => Some(format!("claude --resume {id}")),
+        "codex" => Some(format!("codex resume {id}")),
+        "longhaul" => Some(format!("longhaul --resume {}", source.path.display())),
+        _ => None,
+    }
+}
+
+/// The file to read for an archived session: the agent's own, or a copy where that is gone.
+pub fn session_file(archive: &Archive, session: &ArchivedSession) -> anyhow::Result<PathBuf> {
+    if session.source.path.is_file() {
+        return Ok(session.source.path.clone());
+    }
+    archive.restore(session).context("could not restore the archived session")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(agent: &str, path: &str, name: &str, resume: Option<&str>) {
+        let path = PathBuf::from(path);
+        let source = Source { agent: agent.into(), session: name_of(agent, &path), project: None, path };
+        assert_eq!(source.session, name);
+        assert_eq!(resume_command(&source).as_deref(), resume);
+    }
+
+    #[test]
+    fn sessions_are_named_as_their_agents_name_them() {
+        let id = "0199a213-81c0-7800-8aa1-bbab2a035a53";
+        let rollout = format!("/h/.codex/sessions/2026/08/04/rollout-2026-08-04T10-00-00-{id}.jsonl");
+        check("codex", &rollout, id, Some(&format!("codex resume {id}")));
+        check(
+            "claude",
+            &format!("/h/.claude/projects/-a/{id}.jsonl"),
+            id,
+            Some(&format!("claude --resume {id}")),
+        );
+        check("claude", &format!("/h/.claude/projects/-a/{id}/subagents/agent-7.jsonl"), "agent-7", None);
+        check("gemini", "/h/.gemini/tmp/a/chats/session-1.json", "session-1", None);
+    }
+
+    #[test]
+    fn only_session_files_are_sources() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for path in ["a/chats/session-1.jsonl", "a/chats/x/sub.jsonl", "a/logs.json", "a/chats/notes.md"] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, "{}").expect("written");
+        }
+        let mut found = Vec::new();
+        collect(&mut found, "gemini", folder.path(), &["jsonl", "json"], is_chat);
+        let mut names: Vec<String> = found.into_iter().map(|source| source.session).collect();
+        names.sort();
+        assert_eq!(names, ["session-1", "sub"]);
+    }
+}

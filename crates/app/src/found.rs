@@ -1,0 +1,151 @@
+//! The sessions of all agents on this machine, where those agents keep them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use longhaul_stores::{Agent, FoundSession, Head, Notice, Places, Platform, find_sessions};
+use longhaul_workspace::{Home, main_worktree};
+
+use crate::environment;
+use crate::failure::hinted;
+use crate::project::{LATEST, Project};
+
+/// What stands on the command line for a session that was not named: no file has such a name.
+pub const UNNAMED: &str = "<latest>";
+
+/// Which sessions are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of the current folder's repository, in all its worktrees, or of the folder alone.
+    Project,
+    /// Those of every project.
+    Everything,
+}
+
+/// Sessions that were found, the one used last first.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The sessions.
+    pub sessions: Vec<FoundSession>,
+    /// What could not be read and was left out.
+    pub notices: Vec<Notice>,
+}
+
+/// Finds sessions. Only the index in our own home is written.
+pub fn find(reach: Reach) -> Found {
+    let user = environment::of_process();
+    let places = Places::new(platform(), user.user_home.as_deref(), |name| std::env::var_os(name));
+    let index = Home::resolve(&user).ok().map(|home| home.found_sessions());
+    let found = find_sessions(&places, index.as_deref());
+    let mut sessions = found.sessions;
+    if reach == Reach::Project {
+        let here = main_worktree(&environment::current_folder());
+        let mut known: HashMap<PathBuf, PathBuf> = HashMap::new();
+        let mut repository_of = |folder: &Path| match known.get(folder) {
+            Some(repository) => repository.clone(),
+            None => {
+                let repository = main_worktree(folder);
+                known.insert(folder.to_path_buf(), repository.clone());
+                repository
+            }
+        };
+        sessions.retain(|session| session.is_about(&here, &mut repository_of));
+    }
+    Found { sessions, notices: found.notices }
+}
+
+/// The sessions of the project that are not among its own: those of other agents, and of other worktrees.
+pub fn others(own: Option<&Project>) -> Found {
+    let mut found = find(Reach::Project);
+    if let Some(own) = own {
+        let chats = own.store().chats().to_path_buf();
+        let chats = chats.canonicalize().unwrap_or(chats);
+        found.sessions.retain(|session| {
+            let folder = session.path.parent().map(|folder| folder.canonicalize().unwrap_or(folder.into()));
+            folder.as_deref() != Some(&*chats)
+        });
+    }
+    found
+}
+
+/// The file of the session of this project that was used last, by whatever agent, and the session.
+///
+/// # Errors
+/// If there is none.
+pub fn latest() -> anyhow::Result<FoundSession> {
+    let theirs = find(Reach::Project).sessions.into_iter().next();
+    let newest = own_latest()?.into_iter().chain(theirs).max_by_key(FoundSession::used);
+    newest.ok_or_else(|| {
+        hinted(
+            anyhow!("no sessions of this folder were found"),
+            "pass a session file, or list those of other folders with `longhaul sessions list --all`",
+        )
+    })
+}
+
+/// The session that was used last among our own and Gemini CLI's.
+fn own_latest() -> anyhow::Result<Option<FoundSession>> {
+    let Some(project) = Project::find()? else { return Ok(None) };
+    let listing = project.store().list().context("could not list the sessions")?;
+    let newest = listing.sessions.iter().max_by_key(|session| session.updated);
+    Ok(newest.map(|session| FoundSession {
+        agent: Agent::Longhaul,
+        path: session.path.clone(),
+        size: Some(session.size),
+        modified: session.updated,
+        head: Head {
+            id: session.id().to_string(),
+            title: Some(session.display_name()),
+            updated: Some(session.updated),
+            ..Head::default()
+        },
+        children: Vec::new(),
+    }))
+}
+
+/// The file of a session that is not our own, by its number in `sessions list`, of which the first `own` are ours, or by the
+/// beginning of its id.
+pub(crate) fn by_name(name: &str, own: Option<&Project>, count: usize) -> anyhow::Result<Option<PathBuf>> {
+    if name == LATEST {
+        return Ok(find(Reach::Project).sessions.into_iter().next().map(|session| session.path));
+    }
+    if let Ok(number) = name.parse::<usize>()
+        && name.len() < SHORTEST_ID
+    {
+        let place = number.checked_sub(count + 1);
+        let mut sessions = others(own).sessions;
+        let found = place.filter(|place| *place < sessions.len());
+        return Ok(found.map(|place| sessions.swap_remove(place).path));
+    }
+    if name.len() < SHORTEST_ID {
+        return Ok(None);
+    }
+    let all = find(Reach::Everything).sessions;
+    // Ids of some agents begin with a word and `_`; a list shows what follows it.
+    let is_named =
+        |id: &str| id.starts_with(name) || id.rsplit('_').next().is_some_and(|id| id.starts_with(name));
+    let alike: Vec<&FoundSession> = all.iter().filter(|session| is_named(&session.head.id)).collect();
+    let exact = alike.iter().find(|session| session.head.id == name);
+    match (exact, &alike[..]) {
+        (Some(session), _) | (None, [session]) => Ok(Some(session.path.clone())),
+        (None, []) => Ok(None),
+        (None, [..]) => Err(hinted(
+            anyhow!("{} sessions have an id that starts with {name}", alike.len()),
+            "use more of the id",
+        )),
+    }
+}
+
+/// So many characters of an id name a session.
+const SHORTEST_ID: usize = 6;
+
+fn platform() -> Platform {
+    if cfg!(target_os = "macos") {
+        Platform::MacOs
+    } else if cfg!(windows) {
+        Platform::Windows
+    } else {
+        Platform::Linux
+    }
+}

@@ -1,0 +1,67 @@
+//! Sources: the session files of agents, and what is kept of them.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A session file of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The agent, in lower case: `claude`, `codex`, `gemini`, `longhaul`.
+    pub agent: String,
+    /// The name by which the session is found again.
+    pub session: String,
+    /// The folder that the agent worked in, if the place of the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// The state of a source when it was last copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SourceState {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) size: u64,
+    /// The time of the last change, in nanoseconds.
+    pub(crate) changed: i64,
+    /// The bytes that are copied.
+    pub(crate) offset: u64,
+    /// The hash of the first bytes.
+    pub(crate) prefix: String,
+}
+
+/// A block of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BlockRef {
+    pub(crate) hash: String,
+    /// The size of its text.
+    pub(crate) bytes: u64,
+}
+
+/// A session in the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchivedSession {
+    /// Its number, in the order of arrival.
+    pub(crate) id: u64,
+    /// Where it came from; its name is unique in the archive.
+    pub source: Source,
+    pub(crate) state: SourceState,
+    pub(crate) blocks: Vec<BlockRef>,
+    /// The time of the last copy, in milliseconds.
+    pub copied_at: i64,
+}
+
+impl ArchivedSession {
+    /// The size of the copy before compression.
+    pub fn bytes(&self) -> u64 {
+        self.blocks.iter().map(|block| block.bytes).sum()
+    }
+
+    /// True if the agent's own file is gone.
+    pub fn is_deleted(&self) -> bool {
+        std::fs::symlink_metadata(&self.source.path)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    }
+}

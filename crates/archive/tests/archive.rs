@@ -1,0 +1,438 @@
+//! The archive as a whole: copies that survive everything, an index that can be thrown away, and the hits of a scan.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use longhaul_archive::{Archive, ArchiveError, Question, Redaction, Retention, Source, SyncOptions};
+use longhaul_conversation::Timestamp;
+use longhaul_formats::{Event, SeenParts, read};
+use longhaul_recall::{Search, SearchFilter, SessionRef};
+use longhaul_workspace::LockTimeout;
+use proptest::prelude::*;
+use serde_json::json;
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(folder.path().join("sessions")).expect("a folder");
+        Self { folder }
+    }
+
+    fn archive(&self) -> Archive {
+        Archive::open(&self.archive_folder()).expect("the archive opens")
+    }
+
+    fn archive_folder(&self) -> PathBuf {
+        self.folder.path().join("archive")
+    }
+
+    fn source(&self, name: &str) -> Source {
+        let path = self.folder.path().join("sessions").join(format!("{name}.jsonl"));
+        Source { agent: "claude".into(), session: name.into(), project: None, path }
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        let mut names: Vec<String> = fs::read_dir(self.folder.path().join("sessions"))
+            .expect("the sessions")
+            .map(|file| {
+                file.expect("a file").path().file_stem().unwrap_or_default().to_string_lossy().into_owned()
+            })
+            .collect();
+        names.sort();
+        names.iter().map(|name| self.source(name)).collect()
+    }
+
+    fn write(&self, name: &str, texts: &[&str]) {
+        fs::write(self.source(name).path, lines(name, 0, texts)).expect("the session is written");
+    }
+
+    fn append(&self, name: &str, text: &str) {
+        let mut file = fs::OpenOptions::new().append(true).open(self.source(name).path).expect("a session");
+        file.write_all(text.as_bytes()).expect("it is written");
+    }
+
+    #[track_caller]
+    fn sync(&self, archive: &mut Archive) -> (usize, u64) {
+        let report = archive.sync(&self.sources(), &options()).expect("the sync ends");
+        assert_eq!(report.skipped.len(), 0);
+        (report.copied, report.bytes)
+    }
+}
+
+fn options() -> SyncOptions {
+    SyncOptions { timeout: LockTimeout::default(), ..SyncOptions::default() }
+}
+
+/// Lines of a session; every other one is the model's.
+fn lines(session: &str, from: usize, texts: &[&str]) -> String {
+    let line = |(place, text): (usize, &&str)| {
+        let number = from + place;
+        let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
+        let content = if role == "user" { json!(text) } else { json!([{"type": "text", "text": text}]) };
+        let line = json!({
+            "type": role, "uuid": format!("{session}-{number}"), "sessionId": session,
+            "timestamp": format!("2026-11-{:02}T10:{:02}:00Z", 1 + number % 27, number % 60),
+            "parentUuid": (number > 0).then(|| format!("{session}-{}", number - 1)),
+            "message": {"role": role, "content": content},
+        });
+        format!("{line}\n")
+    };
+    texts.iter().enumerate().map(line).collect()
+}
+
+fn found(archive: &mut Archive, query: &str) -> Vec<String> {
+    let question = Question::new(query, Timestamp::from_millis(0));
+    let hits = archive.recall(&question, 20).expect("the search ends");
+    hits.iter()
+        .filter(|hit| !hit.excerpt.matches.is_empty())
+        .map(|hit| format!("{} {}", hit.session, hit.excerpt.text.lines().next().unwrap_or_default()))
+        .collect()
+}
+
+fn copy_of(archive: &Archive, name: &str) -> String {
+    let session = archive.find(name).expect("the session");
+    let mut text = String::new();
+    archive.text(session).read_to_string(&mut text).expect("the copy is whole");
+    text
+}
+
+/// True if a text stands in any file below a folder.
+fn is_below(folder: &Path, text: &[u8]) -> bool {
+    fs::read_dir(folder).expect("a folder").any(|entry| {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            return is_below(&path, text);
+        }
+        let bytes = fs::read(&path).expect("a file");
+        let plain = path
+            .extension()
+            .filter(|ending| *ending == "lz4")
+            .map(|_| lz4_flex::decompress_size_prepended(&bytes).expect("a block"));
+        plain.unwrap_or(bytes).windows(text.len()).any(|window| window == text)
+    })
+}
+
+#[test]
+fn what_an_agent_deletes_stays_readable() {
+    let place = Place::new();
+    place.write("one", &["Use a ring buffer of 4096 entries.", "Done."]);
+    let mut archive = place.archive();
+    assert_eq!(place.sync(&mut archive).0, 1);
+    fs::remove_file(place.source("one").path).expect("the agent deletes it");
+    assert_eq!(place.sync(&mut archive), (0, 0));
+    assert_eq!(found(&mut archive, "ring buffer"), ["one Use a ring buffer of 4096 entries."]);
+    assert_eq!(copy_of(&archive, "one"), lines("one", 0, &["Use a ring buffer of 4096 entries.", "Done."]));
+    let status = archive.status().expect("a status");
+    assert_eq!((status.sessions, status.only_here, status.unindexed), (1, 1, 0));
+    let restored = archive.restore(archive.find("one").expect("it")).expect("a file");
+    assert_eq!(fs::read_to_string(restored).expect("its text").lines().count(), 2);
+}
+
+#[test]
+fn only_what_is_new_is_copied() {
+    let place = Place::new();
+    place.write("one", &["first words", "second words"]);
+    place.write("two", &["other words"]);
+    let mut archive = place.archive();
+    assert_eq!(place.sync(&mut archive).0, 2);
+    assert_eq!(place.sync(&mut archive), (0, 0));
+    let more = lines("one", 2, &["third zebra"]);
+    place.append("one", &more);
+    assert_eq!(place.sync(&mut archive), (1, more.len() as u64));
+    assert_eq!(found(&mut archive, "zebra"), ["one third zebra"]);
+    // A torn line waits for its end.
+    let (start, end) = more.split_at(30);
+    place.append("one", start);
+    assert_eq!(place.sync(&mut archive).1, 0);
+    place.append("one", end);
+    assert_eq!(place.sync(&mut archive).1, more.len() as u64);
+    assert_eq!(copy_of(&archive, "one").lines().count(), 4);
+    // Another process sees the same.
+    assert_eq!(place.sync(&mut place.archive()), (0, 0));
+}
+
+#[test]
+fn a_file_written_anew_keeps_what_was_there() {
+    let place = Place::new();
+    place.write("one", &["the walrus plan"]);
+    let mut archive = place.archive();
+    place.sync(&mut archive);
+    let source = place.source("one").path;
+    let other = source.with_extension("new");
+    fs::write(&other, lines("one", 0, &["the otter plan", "yes"])).expect("it is written");
+    fs::rename(&other, &source).expect("it takes the place");
+    place.sync(&mut archive);
+    assert_eq!(found(&mut archive, "walrus").len(), 1);
+    assert_eq!(found(&mut archive, "otter").len(), 1);
+    assert_eq!(archive.sessions().len(), 2);
+    assert_eq!(place.sync(&mut archive), (0, 0));
+}
+
+#[test]
+fn secrets_are_not_copied() {
+    let place = Place::new();
+    let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+    place.write("one", &[&format!("deploy with GH={token} please")]);
+    let mut archive = place.archive();
+    let report = archive.sync(&place.sources(), &options()).expect("a sync");
+    assert_eq!(report.redacted.values().sum::<u64>(), 1);
+    assert!(!is_below(&place.archive_folder(), token.as_bytes()));
+    assert_eq!(found(&mut archive, "deploy").len(), 1);
+    let exact = Place::new();
+    exact.write("one", &[&token]);
+    let all = SyncOptions { redaction: Redaction::Off, ..options() };
+    exact.archive().sync(&exact.sources(), &all).expect("a sync");
+    assert!(is_below(&exact.archive_folder(), token.as_bytes()));
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_may_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+    fn check(path: &Path) {
+        let mode = fs::metadata(path).expect("a file").permissions().mode() & 0o077;
+        assert_eq!(mode, 0, "{}", path.display());
+        if path.is_dir() {
+            fs::read_dir(path).expect("a folder").for_each(|entry| check(&entry.expect("an entry").path()));
+        }
+    }
+    let place = Place::new();
+    place.write("one", &["words"]);
+    let mut archive = place.archive();
+    place.sync(&mut archive);
+    archive.restore(archive.find("one").expect("it")).expect("a file");
+    check(&place.archive_folder());
+}
+
+#[test]
+fn a_damaged_index_is_set_aside_and_made_anew() {
+    let place = Place::new();
+    place.write("one", &["the walrus plan"]);
+    let mut archive = place.archive();
+    place.sync(&mut archive);
+    drop(archive);
+    let index = place.archive_folder().join("index.db");
+    fs::write(&index, "garbage ".repeat(4_000)).expect("it is overwritten");
+    let mut archive = place.archive();
+    let report = archive.sync(&place.sources(), &options()).expect("a sync");
+    assert!(report.damaged.is_some_and(|aside| aside.exists()));
+    assert_eq!((report.copied, report.indexed), (0, 1));
+    assert_eq!(found(&mut archive, "walrus").len(), 1);
+    assert_eq!(archive.rebuild().expect("made anew"), 1);
+    assert_eq!(found(&mut archive, "walrus").len(), 1);
+}
+
+#[test]
+fn a_torn_log_loses_only_its_last_line() {
+    let place = Place::new();
+    place.write("one", &["the walrus plan"]);
+    place.sync(&mut place.archive());
+    let log = place.archive_folder().join("sources.jsonl");
+    let whole = fs::read(&log).expect("the log");
+    for length in 0..=whole.len() {
+        fs::write(&log, &whole[..length]).expect("the log is cut");
+        let mut archive = place.archive();
+        place.sync(&mut archive);
+        assert_eq!(copy_of(&archive, "one"), lines("one", 0, &["the walrus plan"]), "cut at {length}");
+    }
+}
+
+#[test]
+fn deleted_means_gone() {
+    let place = Place::new();
+    place.write("one", &["the walrus plan"]);
+    place.write("two", &["the otter plan"]);
+    let mut archive = place.archive();
+    place.sync(&mut archive);
+    archive.restore(archive.find("one").expect("it")).expect("a file");
+    assert!(matches!(archive.delete(&["none"]), Err(ArchiveError::Unknown(_))));
+    assert!(archive.delete(&["one"]).expect("it is deleted") > 0);
+    assert!(found(&mut archive, "walrus").is_empty());
+    assert_eq!(found(&mut archive, "otter").len(), 1);
+    drop(archive);
+    let blocks = place.archive_folder().join("blocks");
+    assert!(!is_below(&blocks, b"walrus") && is_below(&blocks, b"otter"));
+    assert!(!place.archive_folder().join("restored").exists());
+    let now = Timestamp::parse("2096-01-01T00:00:00Z").expect("a time");
+    let mut archive = place.archive();
+    let retention = Retention { max_days: Some(30), ..Retention::default() };
+    let other = Retention { agent: Some("codex".into()), ..retention.clone() };
+    assert_eq!(archive.prune(&other, now).expect("pruned").0, 0);
+    assert_eq!(archive.prune(&retention, now).expect("pruned").0, 1);
+    assert!(found(&mut archive, "otter").is_empty());
+}
+
+#[test]
+fn filters_choose_agents_and_projects() {
+    let place = Place::new();
+    place.write("one", &["the walrus plan"]);
+    let mut archive = place.archive();
+    place.sync(&mut archive);
+    let ask = |agent: Option<&str>, project: Option<&str>| Question {
+        agent: agent.map(str::to_owned),
+        project: project.map(str::to_owned),
+        ..Question::new("walrus", Timestamp::from_millis(0))
+    };
+    assert_eq!(archive.recall(&ask(Some("claude"), None), 5).expect("hits").len(), 1);
+    assert_eq!(archive.recall(&ask(Some("codex"), None), 5).expect("hits").len(), 0);
+    assert_eq!(archive.recall(&ask(None, Some("/elsewhere")), 5).expect("hits").len(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_read_is_named() {
+    let place = Place::new();
+    place.write("one", &["words"]);
+    let mut sources = place.sources();
+    // Root may read every file, but a link to itself cannot be opened by anyone.
+    let circle = Source {
+        path: place.folder.path().join("circle.jsonl"),
+        session: "circle".into(),
+        ..sources[0].clone()
+    };
+    std::os::unix::fs::symlink(&circle.path, &circle.path).expect("a link");
+    sources.push(circle.clone());
+    let report = place.archive().sync(&sources, &options()).expect("a sync");
+    assert_eq!((report.copied, report.skipped.len()), (1, 1));
+    assert_eq!(report.skipped[0].path, circle.path);
+}
+
+/// The sync of a process that is killed; does nothing unless it is that process.
+#[test]
+fn sync_until_killed() {
+    let Ok(folder) = std::env::var("LONGHAUL_ARCHIVE_TEST") else { return };
+    let folder = PathBuf::from(folder);
+    let mut archive = Archive::open(&folder.join("archive")).expect("the archive opens");
+    let source = |number: usize| Source {
+        agent: "claude".into(),
+        session: format!("s{number}"),
+        project: None,
+        path: folder.join(format!("sessions/s{number}.jsonl")),
+    };
+    let sources: Vec<Source> = (0..200).map(source).collect();
+    archive.sync(&sources, &options()).expect("the sync ends");
+}
+
+#[test]
+fn a_killed_sync_loses_nothing_and_goes_on() {
+    let place = Place::new();
+    for number in 0..200 {
+        place.write(&format!("s{number}"), &[&format!("word{number} and more"), "yes"]);
+    }
+    let log = place.archive_folder().join("sources.jsonl");
+    for wanted in [1, 20, 60] {
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "sync_until_killed"])
+            .env("LONGHAUL_ARCHIVE_TEST", place.folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the child starts");
+        let lines = || fs::read(&log).map_or(0, |log| log.iter().filter(|byte| **byte == b'\n').count());
+        while lines() < wanted * 2 && child.try_wait().expect("the child").is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().expect("kill -9");
+        child.wait().expect("it ends");
+        // What the log names is whole.
+        let archive = place.archive();
+        for session in archive.sessions().into_iter().filter(|session| session.bytes() > 0) {
+            let name = session.source.session.clone();
+            assert_eq!(copy_of(&archive, &name).lines().count(), 2, "{name}");
+        }
+    }
+    let mut archive = place.archive();
+    place.sync(&mut archive);
+    assert_eq!(archive.sessions().len(), 200);
+    assert_eq!(archive.status().expect("a status").unindexed, 0);
+    assert_eq!(found(&mut archive, "word7")[0], "s7 word7 and more");
+}
+
+#[test]
+fn two_syncs_at_once_do_the_work_of_one() {
+    let place = Place::new();
+    for number in 0..40 {
+        place.write(&format!("s{number}"), &[&format!("word{number} and more")]);
+    }
+    let copied: usize = std::thread::scope(|scope| {
+        let one = scope.spawn(|| place.sync(&mut place.archive()).0);
+        let two = scope.spawn(|| place.sync(&mut place.archive()).0);
+        one.join().expect("one") + two.join().expect("two")
+    });
+    assert_eq!(copied, 40);
+    let archive = place.archive();
+    assert_eq!((archive.sessions().len(), archive.status().expect("a status").unindexed), (40, 0));
+}
+
+/// The ranking of a scan of the copies.
+fn scan(archive: &Archive, query: &str, filter: &SearchFilter) -> Vec<longhaul_recall::RankedPassage> {
+    let mut search = Search::asked_at(query, now());
+    for session in archive.sessions() {
+        let mut seen = SeenParts::default();
+        let name = SessionRef::new(session.source.session.as_str());
+        read(archive.text(session), &mut |event| {
+            if let Event::Change(change) = event
+                && let Some(message) = seen.new_parts(&change)
+            {
+                search.observe(&name, &message);
+            }
+        })
+        .expect("a session");
+    }
+    search.ranking(filter)
+}
+
+fn now() -> Timestamp {
+    Timestamp::parse("2026-11-18T20:00:00Z").expect("a time")
+}
+
+fn sentence() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        4 => prop::sample::select(vec![
+            "ring", "rings", "buffer", "parseConfig", "parse_config", "config", "src/store/list.rs", "store/list.rs",
+            "設定ファイル", "設定", "why?", "failed", "failing", "m3", "v1.2.3", "the", "is", "=ring", "_", "\"",
+        ]).prop_map(str::to_owned),
+        1 => "[a-zÀ-ÿ0-9_./-]{1,12}",
+    ];
+    prop::collection::vec(word, 1..12).prop_map(|words| words.join(" "))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_index_finds_what_a_scan_finds(
+        sessions in prop::collection::vec(prop::collection::vec(sentence(), 1..14), 1..5),
+        more in sentence(),
+        queries in prop::collection::vec(sentence(), 1..6),
+    ) {
+        let place = Place::new();
+        for (number, texts) in sessions.iter().enumerate() {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            place.write(&format!("s{number}"), &texts);
+        }
+        let mut archive = place.archive();
+        place.sync(&mut archive);
+        // An index that grew is the one that was made at once.
+        place.append("s0", &lines("s0", sessions[0].len(), &[&more]));
+        place.write("gone", &["ring buffer config 設定"]);
+        place.sync(&mut archive);
+        archive.delete(&["gone"]).expect("it is deleted");
+        for query in queries.iter().map(String::as_str).chain(["m2", "config last week", "ring yesterday"]) {
+            for filter in [
+                SearchFilter::default(),
+                SearchFilter { kinds: vec![longhaul_recall::Kind::Model], since: None },
+            ] {
+                let question = Question { filter: filter.clone(), ..Question::new(query, now()) };
+                let indexed = archive.ranking(&question).expect("a ranking");
+                prop_assert_eq!(&indexed, &scan(&archive, query, &filter), "{}", query);
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! One server: what was configured, and what is known of it.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+
+use crate::calls::{CallRequest, Calls};
+use crate::config::ServerConfig;
+use crate::listing::Listing;
+use crate::tool::McpTool;
+
+/// One server: what was configured, and what is known of it.
+pub(crate) struct Server {
+    pub(crate) config: ServerConfig,
+    calls: mpsc::UnboundedSender<CallRequest>,
+    status: watch::Sender<ServerStatus>,
+    /// The tools that it listed when it was first connected: what is declared stays.
+    tools: OnceLock<Vec<McpTool>>,
+    left_out: OnceLock<Vec<String>>,
+    restarts: Mutex<u32>,
+}
+
+/// The state of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerStatus {
+    /// It was started and has not listed its tools yet.
+    Connecting,
+    /// It can be called.
+    Ready,
+    /// It cannot be called, for this reason.
+    Failed(String),
+}
+
+impl Server {
+    /// A server that is about to connect, and the calls that its task is to answer.
+    pub(crate) fn new(config: ServerConfig) -> (Self, Calls) {
+        let (calls, receiver) = mpsc::unbounded_channel();
+        let status = watch::Sender::new(ServerStatus::Connecting);
+        let (tools, left_out) = (OnceLock::new(), OnceLock::new());
+        (Self { config, calls, status, tools, left_out, restarts: Mutex::default() }, receiver)
+    }
+
+    pub(crate) fn status(&self) -> ServerStatus {
+        self.status.borrow().clone()
+    }
+
+    /// Waits until it is connected or has failed.
+    pub(crate) async fn settle(&self) {
+        let mut status = self.status.subscribe();
+        let _ = status.wait_for(|status| *status != ServerStatus::Connecting).await;
+    }
+
+    pub(crate) fn set_status(&self, status: ServerStatus) {
+        self.status.send_replace(status);
+    }
+
+    /// The reason why it cannot be called.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match &*self.status.borrow() {
+            ServerStatus::Failed(reason) => Some(reason.clone()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn set_listing(&self, listing: Listing) {
+        let tool = |listed| McpTool { server: self.config.name.clone(), listed, calls: self.calls.clone() };
+        // After a restart the tools are those that the model knows already.
+        let _ = self.tools.set(listing.tools.into_iter().map(tool).collect());
+        let _ = self.left_out.set(listing.left_out);
+    }
+
+    pub(crate) fn count_restart(&self) {
+        *self.restarts.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    pub(crate) fn restarts(&self) -> u32 {
+        *self.restarts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it listed and is not offered.
+    pub(crate) fn left_out(&self) -> &[String] {
+        self.left_out.get().map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn tools(&self) -> &[McpTool] {
+        self.tools.get().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The tools of all servers, in their order; of two with the same name the first.
+pub(crate) fn all_tools(servers: &[Arc<Server>]) -> Vec<&McpTool> {
+    let mut tools: Vec<&McpTool> = Vec::new();
+    for tool in servers.iter().flat_map(|server| server.tools()) {
+        let name = &tool.listed.declaration.name;
+        if !tools.iter().any(|known| known.listed.declaration.name == *name) {
+            tools.push(tool);
+        }
+    }
+    tools
+}

@@ -1,0 +1,116 @@
+//! The thread that talks to all servers: each has a task that connects, answers calls, and restarts the server a few times.
+
+use std::sync::Arc;
+
+use longhaul_tools::ToolAnswer;
+use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use rmcp::service::{Peer, RoleClient, ServiceError};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::answer;
+use crate::calls::{CallRequest, Calls};
+use crate::connection::Connection;
+use crate::server::{Server, ServerStatus};
+
+/// A server that ended is started so many times again, each time for a call.
+pub(crate) const MOST_RESTARTS: u32 = 3;
+
+/// Serves calls until `stop`; then every server is ended.
+pub(crate) fn run(servers: Vec<(Arc<Server>, Calls)>, stop: &CancellationToken) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            servers.iter().for_each(|(server, _)| server.set_status(ServerStatus::Failed(error.to_string())));
+            return;
+        }
+    };
+    runtime.block_on(async {
+        let mut tasks = JoinSet::new();
+        for (server, calls) in servers {
+            tasks.spawn(serve(server, calls));
+        }
+        stop.cancelled().await;
+        // Dropping the tasks drops the connections, which ends the processes.
+        tasks.shutdown().await;
+    });
+}
+
+async fn serve(server: Arc<Server>, mut calls: Calls) {
+    let mut connection = open(&server).await;
+    let mut restarts = 0;
+    let mut running = JoinSet::new();
+    while let Some(call) = calls.recv().await {
+        while running.try_join_next().is_some() {}
+        if connection.as_ref().is_none_or(Connection::is_closed) {
+            let reason = match &connection {
+                Some(ended) => ended.explain("it ended"),
+                None => server.failure().unwrap_or_else(|| "it is not connected".into()),
+            };
+            if restarts == MOST_RESTARTS {
+                server.set_status(ServerStatus::Failed(reason.clone()));
+                refuse(
+                    call,
+                    &server,
+                    &format!("{reason}. It was restarted {MOST_RESTARTS} times and is left alone now"),
+                );
+                continue;
+            }
+            restarts += 1;
+            server.count_restart();
+            // The old process is ended before another one starts.
+            drop(connection.take());
+            connection = open(&server).await;
+        }
+        let Some(open) = &connection else {
+            let reason = server.failure().unwrap_or_default();
+            refuse(call, &server, &reason);
+            continue;
+        };
+        running.spawn(make_call(Arc::clone(&server), open.peer().clone(), call));
+    }
+}
+
+async fn open(server: &Server) -> Option<Connection> {
+    server.set_status(ServerStatus::Connecting);
+    match Connection::open(&server.config).await {
+        Ok((connection, listing)) => {
+            server.set_listing(listing);
+            server.set_status(ServerStatus::Ready);
+            Some(connection)
+        }
+        Err(reason) => {
+            server.set_status(ServerStatus::Failed(reason));
+            None
+        }
+    }
+}
+
+fn refuse(call: CallRequest, server: &Server, reason: &str) {
+    let text = format!("The MCP server {} cannot be called: {reason}.", server.config.name);
+    // Nobody waits for a call that was given up.
+    let _ = call.reply.send(ToolAnswer::failed(text));
+}
+
+async fn make_call(server: Arc<Server>, peer: Peer<RoleClient>, call: CallRequest) {
+    let CallRequest { tool, args, cancel, reply } = call;
+    let name = &server.config.name;
+    let params = CallToolRequestParams::new(tool).with_arguments(args);
+    // Whatever ends the wait, a request that is dropped is cancelled at the server.
+    let asked = cancel.run_until_cancelled(timeout(server.config.timeout, peer.call_tool_once(params))).await;
+    let failed =
+        |reason: String| ToolAnswer::failed(format!("The MCP server {name} did not answer: {reason}."));
+    let answered = match asked {
+        None => return,
+        Some(Err(_)) => failed(format!("no answer within {} s", server.config.timeout.as_secs_f32())),
+        Some(Ok(Ok(CallToolResponse::Complete(result)))) => answer(result),
+        Some(Ok(Ok(_))) => failed("it asks for input or a task, which Longhaul does not offer".into()),
+        Some(Ok(Err(ServiceError::McpError(error)))) => {
+            ToolAnswer::failed(format!("The MCP server {name} refused the call: {}", error.message))
+        }
+        Some(Ok(Err(error))) => failed(error.to_string()),
+    };
+    let _ = reply.send(answered);
+}
