@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
 use longhaul_directives::UserRule;
 use longhaul_extract::{
-    Candidate, Choice, Coverage, FileCard, Source, choose_lines, choose_names, measure_coverage,
-    once_seen_values,
+    Candidate, Choice, Coverage, FileCard, LEAST_SPARE_WORTH, LEAST_WORTH, ListRoom, Source, USUAL_BUDGET,
+    choose_lines, choose_names, measure_coverage, once_seen_values,
 };
 use longhaul_ledger::LedgerSection;
 use longhaul_snapshot::{
@@ -57,10 +57,18 @@ const USERS_OWN: [Section; 3] = [Section::OverallGoal, Section::ActiveConstraint
 const OTHER_FILES: &str = "Other files: ";
 /// Leads into the commands that were run or spoken of.
 const COMMANDS: &str = "Commands: ";
-/// Leads into the names that no single file has.
-const ALSO_NAMED: &str = "Also named: ";
-/// Statements take this share of what is left, file cards the rest.
-const STATEMENTS_SHARE: f64 = 0.45;
+/// Leads into names that no single file has.
+const OTHER_NAMES: &str = "Other names: ";
+/// Statements take this share of what is left in a small snapshot and in a usual one, file cards the rest.
+const STATEMENTS_SHARE: [f64; 2] = [0.5, 0.6];
+/// The lists of files without a card and of commands take at most this share of the budget.
+const LISTS_SHARE: f64 = 0.1;
+/// They take so much, with names that no single file has, where nothing else takes the room.
+const SPARE_LISTS_SHARE: f64 = 0.4;
+/// More of the budget than this is much to spare.
+const MUCH_SPARE: f64 = 0.05;
+/// The user's words take this share of what is to spare.
+const WORDS_OF_SPARE: f64 = 0.8;
 
 /// The sections that statements and file cards go to.
 const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::FileSystemState];
@@ -69,7 +77,14 @@ const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::FileSystemS
 pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
     let shares = Shares { basis: options.budget.0 as f64, ..Shares::ALONE };
     let mut draft = Draft::standing(tracker, options, shares);
-    draft.extract();
+    // Where there is little else to tell, the user's words need not be shortened.
+    if draft.shortens_words() {
+        let spare = draft.extract(SpareRoom::Kept);
+        let share = spare / shares.basis.max(1.0);
+        let more = if share > MUCH_SPARE { share * WORDS_OF_SPARE } else { 0.0 };
+        draft = Draft::standing(tracker, options, Shares { words: shares.words + more, ..shares });
+    }
+    draft.extract(SpareRoom::Listed);
     draft.finish()
 }
 
@@ -123,6 +138,15 @@ impl Shares {
     /// Beside a model's summary.
     const BESIDE: Self =
         Self { basis: 0.0, words: 0.05, requests: 0.02, open: 0.08, ledger: 0.07, values: 0.03 };
+}
+
+/// The use of room that neither statements nor cards take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SpareRoom {
+    /// It is left.
+    Kept,
+    /// Names are listed in it.
+    Listed,
 }
 
 struct Draft<'a> {
@@ -205,6 +229,12 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Returns true if some of the user's words are left out of a text.
+    fn shortens_words(&self) -> bool {
+        let mut words = self.entries.iter().filter(|(section, ..)| *section == Section::UserSaid);
+        words.any(|(_, _, lines)| lines.iter().any(|line| line.starts_with('…')))
+    }
+
     fn requests(&mut self) {
         let mut room = self.room(self.shares.requests);
         let mut open_room = self.room(self.shares.open);
@@ -285,11 +315,11 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Fills what is left with statements and file cards.
-    fn extract(&mut self) {
+    /// Fills what is left with statements and file cards. Returns the tokens that are left then.
+    fn extract(&mut self, spare: SpareRoom) -> f64 {
         let room = self.room_for_lines();
         if room < 8.0 {
-            return;
+            return 0.0;
         }
         let quoted: HashSet<String> =
             self.entries.iter().flat_map(|(_, _, lines)| lines.iter().cloned()).collect();
@@ -310,12 +340,21 @@ impl<'a> Draft<'a> {
             focus: &focus,
             quoted: &quoted,
             said: &said,
+            least_worth: LEAST_WORTH,
         };
-        choice.room = room * STATEMENTS_SHARE;
+        let budget = choice.budget;
+        let [small, usual] = STATEMENTS_SHARE;
+        let share = small + (usual - small) * (budget / USUAL_BUDGET).min(1.0);
+        choice.room = room * share;
         let mut chosen = choose_lines(&mut choice);
-        choice.room += room * (1.0 - STATEMENTS_SHARE);
-        let lists = choose_names(&mut choice);
+        choice.room += room * (1.0 - share);
+        let mut lists = choose_names(&mut choice, ListRoom::BesideCards(budget * LISTS_SHARE));
         chosen.extend(choose_more(&mut choice, &chosen));
+        // Room that no statement takes is for names that may be looked for.
+        let left = choice.room;
+        if spare == SpareRoom::Listed {
+            lists.add(choose_names(&mut choice, ListRoom::Only(budget * SPARE_LISTS_SHARE)));
+        }
         chosen.sort_unstable();
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
@@ -331,13 +370,14 @@ impl<'a> Draft<'a> {
             self.entries.push((Section::FileSystemState, card.at, vec![defuse(&card.line())]));
         }
         let files = ledger.show_paths(lists.files.iter().map(String::as_str));
-        let others = [(OTHER_FILES, files), (COMMANDS, lists.commands), (ALSO_NAMED, lists.names)];
+        let others = [(OTHER_FILES, files), (COMMANDS, lists.commands), (OTHER_NAMES, lists.names)];
         for (title, names) in others {
             if !names.is_empty() {
                 let line = format!("{title}{}", defuse(&names.join(", ")));
                 self.entries.push((Section::FileSystemState, Ordinal(0), vec![line]));
             }
         }
+        left
     }
 
     /// Room that is left once everything put so far is really written, and the tags around the lines to come.
@@ -393,9 +433,10 @@ fn choose_more(choice: &mut Choice<'_>, chosen: &[usize]) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let mut quoted = choice.quoted.clone();
     quoted.extend(chosen.iter().map(|place| candidates.get(*place).text));
-    let mut rest = Choice { quoted: &quoted, covered: std::mem::take(&mut choice.covered), ..*choice };
+    let covered = std::mem::take(&mut choice.covered);
+    let mut rest = Choice { quoted: &quoted, covered, least_worth: LEAST_SPARE_WORTH, ..*choice };
     let more = choose_lines(&mut rest);
-    choice.covered = rest.covered;
+    (choice.covered, choice.room) = (rest.covered, rest.room);
     more
 }
 

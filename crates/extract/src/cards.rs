@@ -6,9 +6,12 @@
 use std::collections::{HashMap, HashSet};
 
 use longhaul_conversation::Ordinal;
+use longhaul_text::{WordSet, data_lines};
 
 use super::anchors::AnchorKind;
 use super::card_line::{BEHIND_PATH, BETWEEN};
+use super::gather::is_looking;
+use super::names::Anchor;
 use super::select::Choice;
 use super::weigh::weigh_anchors;
 
@@ -31,7 +34,9 @@ impl FileCard {
 }
 
 /// No card has more names than this.
-const MOST: usize = 40;
+const MOST: usize = 30;
+/// Fewer names make no card: they stand behind the file among the others.
+const FEWEST: usize = 2;
 /// Names that are less likely to be needed are left out, whatever the room.
 const LEAST_WEIGHT: f32 = 0.02;
 /// A path in a list costs so much beside its characters.
@@ -52,8 +57,21 @@ pub struct NameLists {
     pub names: Vec<String>,
 }
 
+/// The lists that are made beside the cards, and the tokens for them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ListRoom {
+    /// Cards, and lists of files that somebody named and commands that were run again and again.
+    BesideCards(f64),
+    /// No cards: lists of all files and of names that no single file has, for room that nothing else takes.
+    Only(f64),
+}
+
 /// The file cards and lists of names that cover most, within the room of the choice.
-pub fn choose_names(choice: &mut Choice<'_>) -> NameLists {
+pub fn choose_names(choice: &mut Choice<'_>, room: ListRoom) -> NameLists {
+    let (with_cards, mut lists) = match room {
+        ListRoom::BesideCards(lists) => (true, lists),
+        ListRoom::Only(lists) => (false, lists),
+    };
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
     let anchors = choice.pool.anchors();
     let files = files_before(choice);
@@ -70,18 +88,30 @@ pub fn choose_names(choice: &mut Choice<'_>) -> NameLists {
             continue;
         }
         let kind = match anchor.kind {
-            AnchorKind::Path if anchor.text.starts_with('/') && !names_a_file(&anchor.text) => continue,
-            AnchorKind::Path if anchor.text.trim_start_matches('/').contains('/') => {
-                OfferKind::Path(by_path.get(&*anchor.text).copied())
-            }
-            AnchorKind::Command if is_looking(&anchor.text) => continue,
-            AnchorKind::Command => OfferKind::Command,
-            AnchorKind::Identifier | AnchorKind::Error => match homes.get(&number) {
-                Some((file, _)) => OfferKind::Name(*file),
-                None => OfferKind::Loose,
+            AnchorKind::Path => match by_path.get(&*anchor.text) {
+                Some(file) => OfferKind::Path(Some(*file)),
+                None if names_a_file(&anchor.text)
+                    && (is_ours(anchor) || !with_cards && !is_installed(&anchor.text)) =>
+                {
+                    OfferKind::Path(None)
+                }
+                None => continue,
             },
-            AnchorKind::Quoted if is_name(&anchor.text) => OfferKind::Loose,
-            AnchorKind::Path if !anchor.text.starts_with('/') => OfferKind::Path(None),
+            AnchorKind::Command
+                if anchor.used > u16::from(with_cards) && !is_looking_command(&anchor.text) =>
+            {
+                OfferKind::Command
+            }
+            AnchorKind::Identifier | AnchorKind::Error if !is_common_member(&anchor.text) => {
+                match homes.get(&number) {
+                    Some((file, _)) if with_cards => OfferKind::Name(*file),
+                    None if !with_cards || is_ours(anchor) => OfferKind::Loose,
+                    _ => continue,
+                }
+            }
+            AnchorKind::Quoted if (!with_cards || anchor.typed > 0) && is_name(&anchor.text) => {
+                OfferKind::Loose
+            }
             _ => continue,
         };
         let cost = choice.estimator.text(&anchor.text).as_f64() + PATH_COST;
@@ -103,11 +133,15 @@ pub fn choose_names(choice: &mut Choice<'_>) -> NameLists {
             OfferKind::Path(Some(file)) if taken.names.contains_key(&file) => continue,
             _ => offer.cost,
         };
+        let is_listed = matches!(offer.kind, OfferKind::Path(_) | OfferKind::Command | OfferKind::Loose);
         // It stands in a longer name already.
-        if cost > choice.room || choice.covered[offer.anchor as usize] >= 1.0 {
+        if cost > choice.room || is_listed && cost > lists || choice.covered[offer.anchor as usize] >= 1.0 {
             continue;
         }
         choice.room -= cost;
+        if is_listed {
+            lists -= cost;
+        }
         let text = anchors[offer.anchor as usize].text.to_string();
         choice.covered[offer.anchor as usize] = 1.0;
         let covered = &mut choice.covered;
@@ -123,6 +157,22 @@ pub fn choose_names(choice: &mut Choice<'_>) -> NameLists {
         }
     }
     taken.into_lists(choice, &files)
+}
+
+impl NameLists {
+    /// Adds what is not there yet of further lists without cards.
+    pub fn add(&mut self, more: Self) {
+        let extend = |all: &mut Vec<String>, more: Vec<String>| {
+            let new: Vec<String> = more.into_iter().filter(|name| !all.contains(name)).collect();
+            all.extend(new);
+        };
+        let is_on_card = |path: &String| self.cards.iter().any(|card| card.path == *path);
+        extend(&mut self.files, more.files.into_iter().filter(|path| !is_on_card(path)).collect());
+        extend(&mut self.commands, more.commands);
+        extend(&mut self.names, more.names);
+        self.files.sort_unstable();
+        self.commands.sort_unstable();
+    }
 }
 
 /// The names that were taken.
@@ -146,6 +196,10 @@ impl Taken {
         let mut others: Vec<String> = bare.map(|number| path(*number)).chain(self.paths).collect();
         let mut cards: Vec<FileCard> = Vec::new();
         for (number, names) in self.names {
+            if names.len() < FEWEST {
+                others.push(format!("{} ({})", path(number), names.join(BETWEEN)));
+                continue;
+            }
             let at = files.get(&number).map_or(Ordinal(0), |file| file.last);
             cards.push(FileCard { path: path(number), at, names });
         }
@@ -194,22 +248,37 @@ enum OfferKind {
     Loose,
 }
 
-/// Returns true if the last piece of a path has an ending. Others from the root are mostly routes of a server.
-fn names_a_file(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| name.trim_start_matches('.').contains('.'))
-}
-
-/// Returns true if a command only looks at something: that anybody looked tells nothing.
-fn is_looking(command: &str) -> bool {
-    const LOOKING: [&str; 12] =
-        ["head", "tail", "grep", "rg", "cat", "ls", "sed", "echo", "wc", "find", "sort", "cd"];
-    command.split(' ').next().is_some_and(|program| LOOKING.contains(&program))
+/// Returns true if the user or the model named something: what only stood in an output is a listing's.
+fn is_ours(anchor: &Anchor) -> bool {
+    anchor.typed > 0 || anchor.in_prose || anchor.used > 0
 }
 
 /// Returns true if a quoted text is written as a name and is no plain word.
 fn is_name(text: &str) -> bool {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     !is_plain && !text.contains(char::is_whitespace)
+}
+
+/// Returns true if the last piece of a path has an ending. Others from the root are mostly routes of a server.
+fn names_a_file(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.trim_start_matches('.').contains('.'))
+}
+
+/// Returns true if a file belongs to what was installed rather than written.
+fn is_installed(path: &str) -> bool {
+    ["node_modules/", "site-packages/", ".venv/", "/target/debug/"].iter().any(|folder| path.contains(folder))
+}
+
+/// Returns true if a command only looks at something: that anybody looked tells nothing.
+fn is_looking_command(command: &str) -> bool {
+    command.split(' ').next().is_some_and(is_looking)
+}
+
+/// Returns true if a dotted name ends with a member that nearly everything has.
+fn is_common_member(name: &str) -> bool {
+    static MEMBERS: WordSet = WordSet::new(|| data_lines(include_str!("../data/members.txt")).collect());
+    let member = name.rsplit_once('.').map(|(_, member)| member.to_lowercase());
+    member.is_some_and(|member| MEMBERS.has(&member))
 }
 
 /// The gain of the names that `this.settings.theme_name` is made of.

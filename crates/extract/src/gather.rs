@@ -48,6 +48,8 @@ pub struct Gathered {
     results: Vec<CallId>,
     /// Calls of the message, with the file that their results will belong to.
     calls: Vec<(CallId, String)>,
+    /// Calls of the message that only show what stands in files: nothing of their results is quoted.
+    looks: Vec<CallId>,
     /// The model calls no tool in this message: what it says ends a turn.
     is_closing: bool,
     /// True if this is known only from an earlier snapshot.
@@ -140,6 +142,11 @@ impl Gathered {
     /// The calls of the message that are about one file, with that file.
     pub(crate) fn calls(&self) -> &[(CallId, String)] {
         &self.calls
+    }
+
+    /// The calls of the message that only show what stands in files.
+    pub(crate) fn looks(&self) -> &[CallId] {
+        &self.looks
     }
 
     /// The calls whose results the message has.
@@ -251,6 +258,9 @@ impl Gathered {
     fn add_result(&mut self, result: &ToolResult) {
         self.results.push(result.call.clone());
         let part_of = PartOf::Result(self.results.len() - 1);
+        if let Some(answer) = users_answer(&result.returned()) {
+            return self.add(Source::Output, Form::Answer, PartOf::Talk, &answer);
+        }
         // Memory behind a result is loaded again by itself.
         self.add_output(&result.returned(), part_of);
     }
@@ -303,6 +313,9 @@ impl Gathered {
                 long.push(text);
             }
         });
+        if only_looks(call) {
+            self.looks.push(call.id.clone());
+        }
         self.add(Source::Call, Form::Code, PartOf::Talk, &short);
         let place = self.lines.len() - 1;
         if is_shell(&call.name) {
@@ -316,6 +329,59 @@ impl Gathered {
             each_output_line(text, &mut |line| self.add_output_line(&line, Source::Call, part_of));
         }
     }
+}
+
+/// An answer longer than this is shortened by whole lines.
+const LONGEST_ANSWER: usize = 600;
+
+/// The user's answer to what a tool asked, on one line.
+fn users_answer(output: &str) -> Option<String> {
+    const ANSWERED: [(&str, &str); 3] = [
+        ("User has answered your questions:", "You can now continue"),
+        ("Your questions have been answered:", "You can now continue"),
+        ("To tell you how to proceed, the user said:", ""),
+    ];
+    let (behind, end) = ANSWERED.iter().find_map(|(start, end)| Some((output.split_once(start)?.1, *end)))?;
+    let answer = if end.is_empty() { behind } else { behind.split(end).next().unwrap_or(behind) };
+    let mut said = String::from("The user answered:");
+    for line in answer.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if said.len() + line.len() > LONGEST_ANSWER {
+            break;
+        }
+        said.push(' ');
+        said.push_str(line);
+    }
+    said.contains(": ").then_some(said)
+}
+
+/// Returns true if a call only shows what stands in files: searches, listings, `cat`, `sed -n`.
+fn only_looks(call: &ToolCall) -> bool {
+    let tool = call.name.to_ascii_lowercase();
+    if !is_shell(&call.name) {
+        let is_web = tool.contains("web") || tool.contains("fetch");
+        return !is_web
+            && ["grep", "glob", "search", "list", "find", "ls"].iter().any(|word| tool.contains(word));
+    }
+    let (mut commands, mut looking) = (0, 0);
+    each_argument("", &call.args, &mut |key, text| {
+        if key != "description" && text.len() <= LONGEST_SCRIPT {
+            for command in parse_script(text).programs() {
+                commands += 1;
+                looking +=
+                    usize::from(command.bare().first().is_some_and(|program| is_looking(&program.text)));
+            }
+        }
+    });
+    looking > 0 && commands == looking
+}
+
+/// Returns true if a program only shows what stands in files, or leads to where others do.
+pub(crate) fn is_looking(program: &str) -> bool {
+    const LOOKING: [&str; 17] = [
+        "head", "tail", "grep", "rg", "cat", "ls", "sed", "echo", "wc", "find", "sort", "cd", "nl", "awk",
+        "tree", "fd", "bat",
+    ];
+    LOOKING.contains(&program)
 }
 
 /// Calls `found` with each text among the arguments of a call, and with what it is called.
@@ -399,6 +465,26 @@ mod tests {
         let error = "error: mismatched types in the new parser";
         let text = format!("{error}{before}Run `make check` first.{behind}");
         check(&[Part::result(ToolResult::text("c", text))], &[(Form::Notice, error)]);
+    }
+
+    #[test]
+    fn what_the_user_answered_a_tool_is_kept() {
+        let text = "User has answered your questions: \"Which port?\"=\"5173\". You can now continue with the user's answers in mind.";
+        check(
+            &[Part::result(ToolResult::text("c", text))],
+            &[(Form::Answer, "The user answered: \"Which port?\"=\"5173\".")],
+        );
+    }
+
+    #[test]
+    fn calls_that_only_look_are_told() {
+        let check = |name: &str, args: Value, expected: bool| {
+            assert_eq!(only_looks(&ToolCall::new("c", name).with_args(args)), expected, "{name}");
+        };
+        check("Grep", json!({"pattern": "x"}), true);
+        check("WebSearch", json!({"query": "x"}), false);
+        check("bash", json!({"command": "cd a && rg -n 'x' | head -5"}), true);
+        check("bash", json!({"command": "cat a.md && cargo test"}), false);
     }
 
     #[test]

@@ -31,10 +31,11 @@ mod statements;
 mod tokens;
 mod values;
 mod weigh;
+mod worth;
 
 pub use anchors::AnchorKind;
 pub use candidates::{Candidate, Candidates};
-pub use cards::{FileCard, NameLists, choose_names};
+pub use cards::{FileCard, ListRoom, NameLists, choose_names};
 pub use coverage::{Coverage, MissingAnchor, NameCount, measure_coverage};
 pub use gather::{Gathered, Source};
 pub use names::Anchor;
@@ -43,3 +44,4 @@ pub use select::{Choice, choose_lines};
 pub use statements::Form;
 pub use values::{OnceSeenValue, once_seen_values};
 pub use weigh::{USUAL_BUDGET, weigh_anchors};
+pub use worth::{LEAST_SPARE_WORTH, LEAST_WORTH};

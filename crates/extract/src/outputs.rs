@@ -2,7 +2,7 @@
 
 use super::lines::{output_lines, strip_line_number};
 use super::paths::{found_in_file, patched_file};
-use super::statements::{count_words, is_balanced, is_boilerplate, tells_of_trouble};
+use super::statements::{count_words, is_balanced, is_boilerplate, is_trouble, tells_of_trouble};
 
 /// A line of an output, or several short ones joined.
 pub(crate) struct OutputLine<'t> {
@@ -19,6 +19,9 @@ const SHORT: usize = 3;
 const MOST_NOTICES: usize = 12;
 /// Lines of these lengths may be quoted.
 const NOTICE: std::ops::RangeInclusive<usize> = 16..=300;
+
+/// A line that is trouble says so within so many bytes.
+const TROUBLE_BEGINS: usize = 40;
 
 /// Calls `found` with the lines of an output: notices by themselves, others joined until they say something.
 pub(crate) fn each_output_line<'t>(text: &'t str, found: &mut impl FnMut(OutputLine<'_>)) {
@@ -67,7 +70,10 @@ fn is_notice(line: &str, is_short: bool) -> bool {
     }
     let has_value =
         is_short && (line.contains("://") || line.bytes().filter(u8::is_ascii_digit).count() >= 2);
-    (has_value || tells_of_trouble(&line.to_lowercase()))
+    let lower = line.to_lowercase();
+    // A long output has many lines that only speak of trouble; its own begins with it.
+    let head = &lower[..lower.floor_char_boundary(TROUBLE_BEGINS)];
+    (has_value || is_short && tells_of_trouble(&lower) || is_trouble(head))
         && count_words(line, 4) >= if has_value { 2 } else { 4 }
         && is_balanced(line)
         && !is_boilerplate(line)

@@ -4,7 +4,7 @@
 //! exceeded for a while so that pruning is seldom. What was said once therefore stays available, in its own words, to every
 //! later compaction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use longhaul_conversation::{CallId, Ordinal};
@@ -26,6 +26,9 @@ pub struct Pool {
     files: Vec<String>,
     /// The files that the results of calls will be from.
     awaited: HashMap<CallId, u32>,
+    /// Calls whose results will only show what stands in files.
+    #[serde(default)]
+    looks: HashSet<CallId>,
     /// The first message of each stretch of work.
     stretches: Vec<Ordinal>,
     /// The working folder, which paths are seen from.
@@ -89,6 +92,9 @@ impl Pool {
     fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
         self.names.begin_message();
         let files = self.files_of(gathered);
+        let shown: HashSet<&CallId> =
+            gathered.results().iter().filter(|call| self.looks.remove(*call)).collect();
+        self.looks.extend(gathered.looks().iter().cloned());
         let mut lines: Vec<Weighed> = Vec::new();
         let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentions().len());
         let mut unnamed = 0;
@@ -117,7 +123,8 @@ impl Pool {
                 LineOwner::Result(call) => files.get(call).copied(),
             };
             // What stands in a file can be read there again.
-            let form = if file.is_some() { Form::Code } else { line.form };
+            let is_shown = matches!(line.owner, LineOwner::Result(call) if shown.contains(call));
+            let form = if file.is_some() || is_shown { Form::Code } else { line.form };
             let worth = new as f32 + if form.is_quotable() { WHOLE_STATEMENT } else { 0.0 };
             let weight = worth / (20.0 + line.place.len() as f32);
             lines.push(Weighed {

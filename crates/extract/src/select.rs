@@ -5,10 +5,10 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use longhaul_conversation::{Estimator, Ordinal};
 
-use super::candidates::Candidate;
 use super::pool::Pool;
-use super::statements::{Form, count_words, is_finding, is_intention, is_progress};
+use super::statements::Form;
 use super::weigh::weigh_anchors;
+use super::worth::{Position, is_for_the_moment, leans_on_another, statement_worth};
 
 /// The lines to choose from, and the room for them.
 pub struct Choice<'a> {
@@ -30,6 +30,8 @@ pub struct Choice<'a> {
     pub quoted: &'a HashSet<&'a str>,
     /// All words of the snapshot so far, on one line.
     pub said: &'a str,
+    /// Statements that are worth less than this are not quoted, whatever the room.
+    pub least_worth: f32,
 }
 
 /// The cost of a line beside its characters: the line break.
@@ -39,41 +41,94 @@ const MARK_SHARE: f64 = 1.0;
 
 /// The worth of a name in a statement as soon as it is covered elsewhere: the statement says what it is about.
 const AGAIN: f32 = 0.1;
+/// Names in a statement are worth no more than this: a list of them is better read under their file.
+const MOST_NAMES: f32 = 1.5;
 /// The factor on a line's worth for each one chosen that differs only in numbers.
 const ALIKE: f32 = 0.4;
+/// The factor on a line's worth if all that it says was said already, pair by pair of words.
+const SAID_BEFORE: f32 = 0.15;
 /// The factor on a line's worth for each one chosen of the same stretch of work, so that all stretches are told of.
-const SAME_STRETCH: f32 = 0.96;
-
+const SAME_STRETCH: f32 = 0.93;
 /// The factor on a line's worth for each one chosen of the same message: a long text is told of, not copied.
-const SAME_MESSAGE: f32 = 0.9;
+const SAME_MESSAGE: f32 = 0.92;
 /// Of one message no more lines than this are quoted.
-const MOST_OF_MESSAGE: i32 = 14;
+const MOST_OF_MESSAGE: i32 = 20;
+/// A statement that leans on others is quoted with as many of those before it.
+const MOST_LEANT_ON: usize = 2;
 
 /// Places of the chosen candidates, in the order of the conversation.
 ///
-/// Again and again the statement is taken that adds most for its cost, while there is room.
+/// Again and again the statement is taken that adds most for its cost, while there is room. One that speaks of the statement
+/// before it is taken along with that.
 pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
     let mut heap: BinaryHeap<Scored> = BinaryHeap::new();
-    for (place, line) in candidates.iter().enumerate() {
-        if line.at < choice.before && line.form.is_quotable() && !choice.is_said(line.text) {
-            let worth = choice.worth(line);
-            if worth >= LEAST_WORTH {
-                let score = choice.score(line, worth, &weights);
-                heap.push(Scored { score, place, round: 0, worth });
+    let mut last: Option<Ordinal> = None;
+    let mut trouble = Ordinal(0);
+    // The statements of the message so far, which the next one may lean on.
+    let mut before: Vec<usize> = Vec::new();
+    for (place, line) in candidates.iter().enumerate().take_while(|(_, line)| line.at < choice.before) {
+        let opens = last != Some(line.at);
+        if opens {
+            before.clear();
+        }
+        if !line.form.is_quotable() {
+            continue;
+        }
+        last = Some(line.at);
+        if line.form == Form::Notice {
+            trouble = line.at;
+        }
+        // A statement that leans on one leaning itself needs both.
+        let mut first = place;
+        for earlier in before.iter().rev().take(MOST_LEANT_ON) {
+            if !leans_on_another(candidates.get(first).text) {
+                break;
             }
+            first = *earlier;
+        }
+        // What only announces the next step explains nothing.
+        if !is_for_the_moment(line.text) {
+            before.push(place);
+        }
+        if choice.is_said(line.text) {
+            continue;
+        }
+        let position = Position { opens, after_trouble: trouble.0 > 0 && line.at.0 == trouble.0 + 1 };
+        let worth = statement_worth(choice.pool, &line, position, choice.focus);
+        if worth >= choice.least_worth {
+            let passage = Passage { first, place };
+            let score = choice.score(passage, worth, &weights, &HashSet::new());
+            heap.push(Scored { score, passage, round: 0, worth });
         }
     }
-    let mut chosen = Vec::new();
+    let mut chosen: HashSet<usize> = HashSet::new();
     let mut messages: HashMap<Ordinal, i32> = HashMap::new();
     let mut texts: HashSet<&str> = choice.quoted.clone();
     let mut shapes: HashMap<u64, i32> = HashMap::new();
     let mut stretches: HashMap<usize, i32> = HashMap::new();
-    let mut round = 0;
+    let mut told_pairs: HashSet<u64> = HashSet::new();
+    each_pair(choice.said, &mut |pair| {
+        told_pairs.insert(pair);
+    });
+    choice.quoted.iter().for_each(|text| {
+        each_pair(text, &mut |pair| {
+            told_pairs.insert(pair);
+        });
+    });
+    // Nothing was weighed against what is told so far.
+    let mut round = 1;
     while let Some(best) = heap.pop() {
-        let line = candidates.get(best.place);
-        let tokens = choice.estimator.text(line.text).as_f64() + LINE_COST;
+        let line = candidates.get(best.passage.place);
+        if chosen.contains(&best.passage.place) {
+            continue;
+        }
+        let new: Vec<usize> = choice.new_lines(best.passage, &chosen).collect();
+        let tokens: f64 = new
+            .iter()
+            .map(|place| choice.estimator.text(candidates.get(*place).text).as_f64() + LINE_COST)
+            .sum();
         if tokens > choice.room {
             continue;
         }
@@ -85,7 +140,10 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             let beside = messages.get(&line.at).copied().unwrap_or(0);
             if beside < MOST_OF_MESSAGE {
                 let spread = ALIKE.powi(alike) * SAME_STRETCH.powi(told) * SAME_MESSAGE.powi(beside);
-                let score = choice.score(line, best.worth, &weights) * spread;
+                let repeats = share_of_pairs(line.text, &told_pairs);
+                let score = choice.score(best.passage, best.worth, &weights, &chosen)
+                    * spread
+                    * (1.0 - repeats * (1.0 - SAID_BEFORE));
                 heap.push(Scored { score, round, ..best });
             }
             continue;
@@ -96,18 +154,32 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         }
         choice.room -= tokens + mark;
         *shapes.entry(shape).or_default() += 1;
-        *stretches.entry(stretch).or_default() += 1;
-        *messages.entry(line.at).or_default() += 1;
-        line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
-        chosen.push(best.place);
+        for place in new {
+            let line = candidates.get(place);
+            *stretches.entry(stretch).or_default() += 1;
+            *messages.entry(line.at).or_default() += 1;
+            line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
+            texts.insert(line.text);
+            each_pair(line.text, &mut |pair| {
+                told_pairs.insert(pair);
+            });
+            chosen.insert(place);
+        }
         round += 1;
     }
+    let mut chosen: Vec<usize> = chosen.into_iter().collect();
     chosen.sort_unstable();
     chosen
 }
 
-/// A statement that says less is not quoted, whatever the room.
-const LEAST_WORTH: f32 = 0.1;
+/// A statement with those before it that it leans on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Passage {
+    /// The first statement that is needed.
+    first: usize,
+    /// The statement itself.
+    place: usize,
+}
 
 impl Choice<'_> {
     /// Returns true if a text stands in the snapshot already, perhaps among others.
@@ -115,43 +187,38 @@ impl Choice<'_> {
         self.said.contains(text)
     }
 
-    /// The worth of a statement for what it says, beside the names in it.
-    fn worth(&self, line: Candidate<'_>) -> f32 {
-        let lower = line.text.to_lowercase();
-        let by_form = match line.form {
-            Form::Conclusion => 1.0,
-            Form::Kept => 0.9,
-            Form::Report => 0.5,
-            Form::Remark => 0.5,
-            Form::Notice => 0.3,
-            Form::Row => 0.4,
-            Form::Thought => 0.25,
-            Form::Code => 0.0,
-        };
-        let length = count_words(line.text, ENOUGH) as f32 / ENOUGH as f32;
-        let finding = if is_finding(&lower) { 1.6 } else { 1.0 };
-        let about = self.focus.iter().filter(|word| lower.contains(word.as_str())).count();
-        if is_intention(&lower) || is_progress(&lower) || lower.ends_with(['?', '？']) {
-            return 0.0;
-        }
-        by_form * length * finding * (1.0 + 1.5 * about as f32)
+    /// The places of a passage whose statements are not in the snapshot yet.
+    fn new_lines<'c>(
+        &'c self,
+        passage: Passage,
+        chosen: &'c HashSet<usize>,
+    ) -> impl Iterator<Item = usize> + 'c {
+        let candidates = self.pool.candidates();
+        (passage.first..=passage.place).filter(move |place| {
+            let line = candidates.get(*place);
+            line.form.is_quotable()
+                && !chosen.contains(place)
+                && (*place == passage.place || !self.quoted.contains(line.text))
+        })
     }
 
-    /// The gain of a line for its cost.
-    fn score(&self, line: Candidate<'_>, worth: f32, weights: &[f32]) -> f32 {
-        let names: f32 = line
-            .anchors
-            .iter()
-            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * (1.0 - AGAIN)))
-            .sum();
+    /// The gain of a statement for the cost of its passage.
+    fn score(&self, passage: Passage, worth: f32, weights: &[f32], chosen: &HashSet<usize>) -> f32 {
+        let candidates = self.pool.candidates();
+        let (mut names, mut cost) = (0.0, MARK_SHARE);
+        for place in self.new_lines(passage, chosen) {
+            let line = candidates.get(place);
+            cost += self.estimator.text(line.text).as_f64() + LINE_COST;
+            let weight = |number: &u32| {
+                weights[*number as usize] * (1.0 - self.covered[*number as usize] * (1.0 - AGAIN))
+            };
+            names += line.anchors.iter().map(weight).sum::<f32>();
+        }
         // Names in a sentence that says nothing of them are better listed under their file.
-        let gain = worth + names * worth.clamp(0.1, 1.0);
-        gain / (self.estimator.text(line.text).as_f64() + LINE_COST + MARK_SHARE) as f32
+        let gain = worth + names.min(MOST_NAMES) * worth.clamp(0.1, 1.0);
+        gain / cost as f32
     }
 }
-
-/// A statement of so many words says all that a statement can.
-const ENOUGH: usize = 16;
 
 /// The cost of naming a further message: `[m12] `.
 fn mark_cost(at: Ordinal) -> f64 {
@@ -166,10 +233,34 @@ fn shape_of(text: &str) -> u64 {
     letters.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// Calls `found` with a hash of each two neighbouring words, whatever signs stand around them.
+fn each_pair(text: &str, found: &mut impl FnMut(u64)) {
+    let mut last: Option<u64> = None;
+    for word in text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let word = word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)
+        });
+        if let Some(last) = last {
+            found(last.rotate_left(17) ^ word);
+        }
+        last = Some(word);
+    }
+}
+
+/// The share of the pairs of words of a text that were told already, from 0 to 1.
+fn share_of_pairs(text: &str, told: &HashSet<u64>) -> f32 {
+    let (mut known, mut all) = (0u32, 0u32);
+    each_pair(text, &mut |pair| {
+        all += 1;
+        known += u32::from(told.contains(&pair));
+    });
+    if all == 0 { 0.0 } else { known as f32 / all as f32 }
+}
+
 /// A candidate with what it was worth in a certain round.
 struct Scored {
     score: f32,
-    place: usize,
+    passage: Passage,
     round: usize,
     /// What it is worth for what it says.
     worth: f32,
@@ -192,7 +283,7 @@ impl PartialOrd for Scored {
 /// The best first; of equals the later line.
 impl Ord for Scored {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then_with(|| self.place.cmp(&other.place))
+        self.score.total_cmp(&other.score).then_with(|| self.passage.place.cmp(&other.passage.place))
     }
 }
 
@@ -201,6 +292,7 @@ mod tests {
     use longhaul_conversation::{Message, Part, Role};
 
     use super::*;
+    use crate::worth::LEAST_WORTH;
 
     /// The chosen lines of an answer, with room for `room` tokens.
     fn chosen(answer: &str, room: f64) -> Vec<String> {
@@ -216,6 +308,7 @@ mod tests {
             focus: &[],
             quoted: &HashSet::new(),
             said: "",
+            least_worth: LEAST_WORTH,
         };
         let places = choose_lines(&mut choice);
         assert!(choice.room >= 0.0);
@@ -230,6 +323,29 @@ mod tests {
         let other = "The parser of read_config fails on empty files, and nobody looks at it.";
         let chosen = chosen(&format!("{rows}\n{other}\n"), 60.0);
         assert!(chosen.iter().any(|line| line.contains("read_config")), "{chosen:?}");
+    }
+
+    #[test]
+    fn what_is_said_again_in_other_words_gives_way() {
+        let again: String = ["fix", "mend", "solve", "close"]
+            .iter()
+            .map(|verb| {
+                format!(
+                    "To {verb} it the most likely file to change is `src/read_config.rs` in the core.\n\n"
+                )
+            })
+            .collect();
+        let other = "The writer drops the last line because nobody flushes the buffer.";
+        let chosen = chosen(&format!("{again}{other}"), 50.0);
+        assert!(chosen.iter().any(|line| line == other), "{chosen:?}");
+        assert_eq!(chosen.iter().filter(|line| line.contains("most likely")).count(), 1, "{chosen:?}");
+    }
+
+    #[test]
+    fn a_statement_comes_with_the_one_it_speaks_of() {
+        let text = "The parser of `read_config` was rewritten.\n\nThis fails for empty files because `next_line` returns nothing.";
+        let chosen = chosen(text, 60.0);
+        assert_eq!(chosen.len(), 2, "{chosen:?}");
     }
 
     #[test]

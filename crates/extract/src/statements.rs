@@ -23,6 +23,8 @@ pub enum Form {
     Row,
     /// A line of output that tells of trouble or of a value.
     Notice,
+    /// The user's answer to a question that a tool asked.
+    Answer,
     /// A line of an earlier snapshot.
     Kept,
     /// Code, output, arguments: only the names in it count.
@@ -47,6 +49,10 @@ const HEADING: usize = 60;
 
 /// A list up to this length stays together behind what leads into it.
 const LIST: usize = 420;
+/// Items up to this length say little by themselves and stand together.
+const SHORT_ITEM: usize = 60;
+/// A block of so many lines and bytes is part of the sentence that leads into it, unless it is a program's code.
+const BLOCK: (usize, usize) = (8, 300);
 
 /// Calls `found` with each statement of a prose, whole; code is handed to `code`, block by block.
 pub(crate) fn each_statement(
@@ -60,12 +66,16 @@ pub(crate) fn each_statement(
         rest = behind;
         match kind {
             UnitKind::Code | UnitKind::Quote => {
-                flush(&mut lead, code);
+                match short_block(text).filter(|_| !lead.is_empty()) {
+                    Some(block) => found(&format!("{} {block}", std::mem::take(&mut lead)), Shape::Sentence),
+                    None => flush(&mut lead, code),
+                }
                 code(text);
             }
             UnitKind::Heading => {
                 flush(&mut lead, code);
-                let heading = text.trim_matches(['*', ':', ' ']);
+                let heading = plain(text);
+                let heading = heading.trim_matches(['*', ':', '#', ' ']);
                 if heading.len() <= HEADING {
                     lead = format!("{heading}:");
                 } else {
@@ -75,21 +85,23 @@ pub(crate) fn each_statement(
             UnitKind::Row => {
                 let is_ruler = text.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'='));
                 if !is_ruler {
-                    found(text, Shape::Row);
+                    found(&plain(text), Shape::Row);
                 }
             }
             UnitKind::Sentence | UnitKind::Item { .. } => {
-                let mut text = joined(text);
+                let mut text = plain(text);
                 if text.len() <= LEAD && text.ends_with([':', '：']) {
                     flush(&mut lead, code);
                     lead = text;
                     continue;
                 }
-                if !lead.is_empty() {
+                let is_short_item = text.len() <= SHORT_ITEM;
+                let is_led = !lead.is_empty();
+                if is_led {
                     text = format!("{} {text}", std::mem::take(&mut lead));
-                    if matches!(kind, UnitKind::Item { .. }) {
-                        rest = take_list(&mut text, rest);
-                    }
+                }
+                if matches!(kind, UnitKind::Item { .. }) && (is_led || is_short_item) {
+                    rest = take_list(&mut text, rest);
                 }
                 found(&text, Shape::Sentence);
             }
@@ -107,9 +119,23 @@ fn take_list<'u, 't>(text: &mut String, rest: &'u [Unit<'t>]) -> &'u [Unit<'t>] 
     }
     for item in list {
         text.push_str("; ");
-        text.push_str(&joined(item.text));
+        text.push_str(&plain(item.text));
     }
     behind
+}
+
+/// A short block of output, commands or folders as it is named in a sentence, line by line.
+fn short_block(block: &str) -> Option<String> {
+    let mut lines = block.lines();
+    let language = lines.next()?.trim_start().strip_prefix("```")?.trim();
+    let is_text =
+        ["", "text", "txt", "bash", "sh", "shell", "console", "plaintext", "http"].contains(&language);
+    let lines: Vec<&str> =
+        lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("```")).collect();
+    let size: usize = lines.iter().map(|line| line.len() + 4).sum();
+    let is_short = is_text && (1..=BLOCK.0).contains(&lines.len()) && size <= BLOCK.1;
+    let is_quotable = is_short && lines.iter().all(|line| !line.contains('`') && is_balanced(line));
+    is_quotable.then(|| lines.iter().map(|line| format!("`{line}`")).collect::<Vec<_>>().join("; "))
 }
 
 fn flush(lead: &mut String, code: &mut impl FnMut(&str)) {
@@ -126,16 +152,67 @@ pub(crate) enum Shape {
     Row,
 }
 
-/// A text on one line, with single spaces.
-fn joined(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// A text on one line, with single spaces, without bold signs and with each link named once.
+fn plain(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = if text.matches("**").count().is_multiple_of(2) { text.replace("**", "") } else { text };
+    plain_links(&text)
+}
+
+/// Writes `[name](target)` as the one of both that tells more, or as both.
+fn plain_links(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('[') {
+        let (before, link) = rest.split_at(open);
+        out.push_str(before);
+        let Some((name, target, behind)) = split_link(link) else {
+            out.push('[');
+            rest = &link[1..];
+            continue;
+        };
+        let bare = target.rsplit_once(':').filter(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()));
+        let bare = bare.map_or(target, |(path, _)| path);
+        let name_of_file = name.trim_matches('`');
+        if bare.ends_with(name_of_file) && !bare.contains("://") {
+            out.push_str(target);
+        } else if bare.ends_with(name.trim_start_matches(['#', '!'])) {
+            out.push_str(name);
+        } else {
+            out.push_str(&format!("{name} ({target})"));
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The name and the target of a link at the beginning of a text, and what stands behind it.
+fn split_link(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, rest) = text.strip_prefix('[')?.split_once("](")?;
+    let (target, behind) = rest.split_once(')')?;
+    let is_link =
+        !name.is_empty() && !name.contains(['[', ']']) && !target.is_empty() && !target.contains(' ');
+    is_link.then_some((name, target, behind))
+}
+
+/// Returns true if a text names a value and says what it is: `Commit: 708128ee`, `PR: https://…`.
+fn is_labelled_value(text: &str) -> bool {
+    let Some((label, value)) = text.split_once([':', '：', '=']) else { return false };
+    let value = value.trim();
+    (2..=40).contains(&label.trim().len())
+        && label.contains(char::is_alphabetic)
+        && value.len() >= 3
+        && (value.bytes().any(|byte| byte.is_ascii_digit()) || value.contains(['`', '/']))
 }
 
 /// Returns true if a statement can be quoted: it is whole, says something, and is no code.
 pub(crate) fn says_something(text: &str) -> bool {
-    (SHORTEST..=LONGEST).contains(&text.len())
+    let is_said = text.len() >= SHORTEST && count_words(text, 4) >= 4;
+    text.len() <= LONGEST
         && !text.starts_with([',', ';', '.', ')', ':'])
-        && count_words(text, 4) >= 4
+        && !text.ends_with([':', '：'])
+        && (is_said || is_labelled_value(text))
         && is_balanced(text)
         && !is_boilerplate(text)
         && !looks_like_code(text)
@@ -213,6 +290,27 @@ pub(crate) fn is_boilerplate(text: &str) -> bool {
 pub(crate) fn tells_of_trouble(lower: &str) -> bool {
     static TROUBLE: LazyLock<AnyOf> = LazyLock::new(|| any_of(include_str!("../data/trouble.txt")));
     TROUBLE.is_in(lower)
+}
+
+/// Returns true if a line of output begins as trouble does.
+pub(crate) fn is_trouble(lower: &str) -> bool {
+    const BEGINNINGS: [&str; 14] = [
+        "error:",
+        "error[",
+        "error ",
+        "fatal:",
+        "failed",
+        "failure",
+        "panicked",
+        "exception",
+        "traceback",
+        "denied",
+        "错误",
+        "失败",
+        "エラー",
+        "失敗",
+    ];
+    BEGINNINGS.iter().any(|word| lower.contains(word))
 }
 
 /// Returns true if a statement says what was found, decided or tried, or why.
@@ -313,6 +411,39 @@ mod tests {
             ["Root cause: The cache is never cleared.", "Changes made: `a.rs`: clears it; `b.rs`: tests it"]
         );
         assert_eq!(code.len(), 1);
+    }
+
+    /// The statements of a text.
+    fn statements(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        each_statement(&split_units(text), &mut |text, _| found.push(text.to_string()), &mut |_| {});
+        found
+    }
+
+    #[test]
+    fn values_stay_with_their_labels_and_short_blocks_with_their_sentence() {
+        assert_eq!(
+            statements("Done.\n\n- **Branch:** `docs/or`\n- **PR:** https://example.org/pull/15\n"),
+            ["Done.", "Branch: `docs/or`; PR: https://example.org/pull/15"]
+        );
+        assert!(says_something("PR: https://example.org/pull/15") && !says_something("Result: fine"));
+        assert_eq!(
+            statements("The layout will be:\n\n```text\nout/<run>/\nout/default/\n```\n"),
+            ["The layout will be: `out/<run>/`; `out/default/`"]
+        );
+        assert_eq!(statements("The code is:\n\n```rust\nfn x() {\n```\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn links_are_named_once() {
+        for (text, expected) in [
+            ("See [cli.ts](/app/src/cli.ts:42) for it.", "See /app/src/cli.ts:42 for it."),
+            ("[#950](https://example.org/issues/950) stays", "#950 stays"),
+            ("the [guide](https://example.org/a)", "the guide (https://example.org/a)"),
+            ("a list [1] and **bold** text", "a list [1] and bold text"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
     }
 
     #[test]

@@ -1,0 +1,173 @@
+//! Judges what a statement is worth for what it says, beside the names in it.
+
+use std::sync::LazyLock;
+
+use longhaul_text::{AnyOf, data_lines};
+
+use super::anchors::AnchorKind;
+use super::candidates::Candidate;
+use super::pool::Pool;
+use super::statements::{Form, count_words, is_finding, is_intention, is_progress};
+
+/// The place of a statement among the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// The first statement of its message.
+    pub(crate) opens: bool,
+    /// The message follows a result that tells of trouble.
+    pub(crate) after_trouble: bool,
+}
+
+/// A statement that says less is not quoted while others or names want the room.
+pub const LEAST_WORTH: f32 = 0.15;
+/// A statement that says less is not quoted, whatever the room.
+pub const LEAST_SPARE_WORTH: f32 = 0.08;
+/// A statement of so many words says all that a statement can.
+const ENOUGH: usize = 16;
+
+/// The worth of a statement for what it says.
+pub(crate) fn statement_worth(
+    pool: &Pool,
+    line: &Candidate<'_>,
+    position: Position,
+    focus: &[String],
+) -> f32 {
+    if is_for_the_moment(line.text) {
+        return 0.0;
+    }
+    let lower = line.text.to_lowercase();
+    let by_form = match line.form {
+        Form::Answer => 2.0,
+        Form::Conclusion => 1.0,
+        Form::Kept => 0.9,
+        Form::Report => 0.4,
+        Form::Remark => 0.5,
+        Form::Row => 0.4,
+        Form::Notice => 0.3,
+        Form::Thought => 0.25,
+        Form::Code => return 0.0,
+    };
+    let kinds = line.anchors.iter().map(|number| pool.anchors()[*number as usize].kind);
+    let has_name = kinds.clone().any(|kind| kind != AnchorKind::Number);
+    let has_value = names_a_value(line.text)
+        || kinds.clone().any(|kind| matches!(kind, AnchorKind::Url | AnchorKind::Hash));
+    let is_finding = is_finding(&lower);
+    let length = count_words(line.text, ENOUGH) as f32 / ENOUGH as f32;
+    // A value is short, however much it says.
+    let mut worth = by_form * if has_value { length.max(0.6) } else { length };
+    if is_finding {
+        worth *= 1.6;
+    }
+    if has_value {
+        worth *= 1.4;
+    }
+    // Answers open with what they come to.
+    if position.opens && line.form == Form::Conclusion {
+        worth *= 1.5;
+    }
+    // What is said of trouble right behind it is its cause or its remedy.
+    if position.after_trouble && matches!(line.form, Form::Remark | Form::Thought | Form::Conclusion) {
+        worth *= 1.3;
+    }
+    // Beside calls and in thought most is said for the moment.
+    if matches!(line.form, Form::Remark | Form::Thought) && !is_finding && !has_value {
+        worth *= if has_name { 0.6 } else { 0.2 };
+    }
+    // Much of a report is a manual's.
+    if line.form == Form::Report && !is_finding {
+        worth *= 0.5;
+    }
+    if is_hedged(&lower) {
+        worth *= if line.form == Form::Thought { 0.2 } else { 0.5 };
+    }
+    let about = focus.iter().filter(|word| lower.contains(word.as_str())).count();
+    worth * (1.0 + 1.5 * about as f32)
+}
+
+/// Returns true if a statement announces, reports progress or asks: it says nothing once the step is taken.
+pub(crate) fn is_for_the_moment(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    is_intention(&lower) || is_progress(&lower) || lower.ends_with(['?', '？'])
+}
+
+/// Returns true if a statement only supposes what it says.
+fn is_hedged(lower: &str) -> bool {
+    static HEDGES: LazyLock<AnyOf> =
+        LazyLock::new(|| AnyOf::new(&data_lines(include_str!("../data/hedges.txt")).collect::<Vec<_>>()));
+    HEDGES.is_in(lower)
+}
+
+/// Returns true if a text names something that cannot be found again by reading a file: an address, an issue, a variable of the
+/// environment, a flag, a version, a port.
+pub(crate) fn names_a_value(text: &str) -> bool {
+    text.contains("://") || text.split_whitespace().any(is_value)
+}
+
+fn is_value(word: &str) -> bool {
+    let word =
+        word.trim_matches(|sign: char| !sign.is_alphanumeric() && !matches!(sign, '#' | '-' | '$' | '_'));
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_issue = word.strip_prefix('#').is_some_and(all_digits);
+    let is_flag = word
+        .strip_prefix("--")
+        .is_some_and(|flag| flag.len() >= 3 && flag.starts_with(|first: char| first.is_ascii_lowercase()));
+    let bare = word.trim_start_matches('$').split('=').next().unwrap_or_default();
+    let is_variable = bare.len() >= 5
+        && bare.contains('_')
+        && bare.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    let number = word.strip_prefix('v').unwrap_or(word);
+    let is_version = number.split('.').count() >= 3 && number.split('.').all(all_digits);
+    let is_port = word.rsplit_once(':').is_some_and(|(host, port)| {
+        (3..=5).contains(&port.len())
+            && all_digits(port)
+            && matches!(host, "localhost" | "127.0.0.1" | "0.0.0.0")
+    });
+    is_issue || is_flag || is_variable || is_version || is_port
+}
+
+/// Returns true if a statement speaks of what stands before it and says little alone.
+pub(crate) fn leans_on_another(text: &str) -> bool {
+    static LEANING: LazyLock<Vec<&str>> =
+        LazyLock::new(|| data_lines(include_str!("../data/leaning.txt")).collect());
+    let lower: String = text.chars().take(24).flat_map(char::to_lowercase).collect();
+    LEANING.iter().any(|start| {
+        let rest = lower.strip_prefix(start);
+        rest.is_some_and(|rest| !start.is_ascii() || !rest.starts_with(|next: char| next.is_alphanumeric()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_told_by_their_form() {
+        for text in [
+            "It is tracked as #950.",
+            "Set `OPENAI_BASE_URL` first.",
+            "Run it with --no-cache.",
+            "It needs version 2.14.1 or later.",
+            "The server listens on localhost:5173.",
+            "See https://example.org/pull/12.",
+        ] {
+            assert!(names_a_value(text), "{text}");
+        }
+        for text in
+            ["The parser reads each file twice.", "It has 12 rows, e.g. the first.", "a -- b", "A.B.C."]
+        {
+            assert!(!names_a_value(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn statements_that_lean_on_others_are_told() {
+        for text in
+            ["This fails for empty files.", "They are never closed.", "But the tests pass.", "这会导致错误。"]
+        {
+            assert!(leans_on_another(text), "{text}");
+        }
+        for text in ["Thistle is the new name.", "The parser fails.", "Items are sorted."] {
+            assert!(!leans_on_another(text), "{text}");
+        }
+    }
+}
