@@ -240,14 +240,14 @@ fn what_killed_processes_left_is_named_and_stays() {
 #[test]
 fn keys_that_are_not_honoured_are_listed() {
     let settings =
-        "{\"mcpServers\": {\"a\": {}},\n\"ui\": {\"theme\": \"x\"},\n\"tools\": {\"sandbox\": \"docker\"}}";
+        "{\"useWriteTodos\": true,\n\"ui\": {\"theme\": \"x\"},\n\"tools\": {\"sandbox\": \"docker\"}}";
     let ward = Ward::new().with("settings.json", settings);
     let found = ward.found("settings", &[], 1);
     check_found(
         &found,
         &[
             "note ",
-            "settings.json:1: mcpServers is not supported",
+            "settings.json:1: useWriteTodos is not supported",
             "problem ",
             "settings.json:3: tools.sandbox asks for a sandbox",
         ],

@@ -62,7 +62,7 @@ fn check_clean(arguments: &[&str]) -> String {
 fn the_sessions_do_leak_without_it() {
     let sandbox = sandbox();
     for file in ["leaky.json", "leaky.jsonl"] {
-        sandbox.done(&["compress", file, "--window", "20k", "--force", "-o", "out"]);
+        sandbox.done(&["compress", file, "--window", "20k", "--force", "-o", "out", "--overwrite"]);
         assert!(sandbox.read("out").contains(&token()), "{file}");
         assert_eq!(sandbox.json(&["compress", file, "--json"])["report"]["redacted"], Value::Null);
     }

@@ -6,7 +6,7 @@ use sandbox::{Sandbox, text};
 use serde_json::{Value, json};
 
 fn imported(sandbox: &Sandbox) -> String {
-    let told = sandbox.json(&["sessions", "import", "in.jsonl", "--json"]);
+    let told = sandbox.json(&["sessions", "import", "in.jsonl", "--again", "--json"]);
     // What is known of the files is kept beside them.
     sandbox.done(&["sessions", "list"]);
     told["id"].as_str().expect("an id").to_string()
@@ -161,7 +161,7 @@ fn a_log_is_imported_with_its_compactions() {
     let sandbox = Sandbox::new().with("claude.jsonl", &compacted_elsewhere());
     let first = sandbox.json(&["sessions", "import", "claude.jsonl", "--json"]);
     let log = std::fs::read_to_string(first["file"].as_str().expect("a file")).expect("readable");
-    let told = text(&sandbox.feed(&["sessions", "import", "-", "--json"], log.as_bytes()).stdout);
+    let told = text(&sandbox.feed(&["sessions", "import", "-", "--again", "--json"], log.as_bytes()).stdout);
     let again: Value = serde_json::from_str(&told).expect("JSON");
     assert_ne!(first["id"], again["id"]);
     for key in ["messages", "in_context", "compactions"] {

@@ -81,29 +81,29 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn arguments(value: Value) -> Arguments {
+    fn arguments(value: &Value) -> Arguments {
         Arguments::new(value.as_object().cloned())
     }
 
     #[test]
     fn wrong_arguments_are_named() {
-        assert_eq!(arguments(json!({"a": 1})).text("a").unwrap_err(), "a must be a string, not a number");
-        assert_eq!(arguments(json!({"a": "  "})).required("a").unwrap_err(), "a is missing");
+        assert_eq!(arguments(&json!({"a": 1})).text("a").unwrap_err(), "a must be a string, not a number");
+        assert_eq!(arguments(&json!({"a": "  "})).required("a").unwrap_err(), "a is missing");
         assert_eq!(
-            arguments(json!({"a": -1})).number("a", 0, 9).unwrap_err(),
+            arguments(&json!({"a": -1})).number("a", 0, 9).unwrap_err(),
             "a must be a whole number of at most 9"
         );
-        assert!(arguments(json!({"a": 10})).number("a", 0, 9).is_err());
+        assert!(arguments(&json!({"a": 10})).number("a", 0, 9).is_err());
         assert_eq!(
-            arguments(json!({"a": "x"})).choice("a", &["y", "z"]).unwrap_err(),
+            arguments(&json!({"a": "x"})).choice("a", &["y", "z"]).unwrap_err(),
             "a must be one of: y, z"
         );
-        assert_eq!(arguments(json!({"a": true})).finish().unwrap_err(), "there is no argument \"a\"");
+        assert_eq!(arguments(&json!({"a": true})).finish().unwrap_err(), "there is no argument \"a\"");
     }
 
     #[test]
     fn null_and_blank_count_as_not_given() {
-        let mut given = arguments(json!({"a": null, "b": "", "c": "7", "d": "Y"}));
+        let mut given = arguments(&json!({"a": null, "b": "", "c": "7", "d": "Y"}));
         assert_eq!(given.text("a"), Ok(None));
         assert_eq!(given.number("b", 3, 9), Ok(3));
         assert_eq!(given.number("c", 3, 9), Ok(7));

@@ -81,7 +81,7 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(claude: Option<&str>, meta: Value, client: &str, session: Option<&str>, agent: Option<Agent>) {
+    fn check(claude: Option<&str>, meta: &Value, client: &str, session: Option<&str>, agent: Option<Agent>) {
         let environment = CallerEnvironment { claude_session: claude.map(str::to_string) };
         let found = Caller::of(&environment, meta.as_object().expect("an object"), Some(client));
         assert_eq!(found, Caller { session: session.map(str::to_string), agent });
@@ -89,26 +89,26 @@ mod tests {
 
     #[test]
     fn each_client_names_its_session_in_its_own_way() {
-        check(Some("c1"), json!({}), "claude-code", Some("c1"), Some(Agent::Claude));
-        check(Some("c1"), json!({}), "", Some("c1"), Some(Agent::Claude));
+        check(Some("c1"), &json!({}), "claude-code", Some("c1"), Some(Agent::Claude));
+        check(Some("c1"), &json!({}), "", Some("c1"), Some(Agent::Claude));
         check(
             None,
-            json!({"x-codex-turn-metadata": {"session_id": "x1"}}),
+            &json!({"x-codex-turn-metadata": {"session_id": "x1"}}),
             "codex-mcp-client",
             Some("x1"),
             Some(Agent::Codex),
         );
         check(
             None,
-            json!({"x-codex-turn-metadata": "{\"session_id\":\"x1\"}"}),
+            &json!({"x-codex-turn-metadata": "{\"session_id\":\"x1\"}"}),
             "codex",
             Some("x1"),
             Some(Agent::Codex),
         );
-        check(None, json!({"x-codex-turn-metadata": "oops"}), "codex", None, Some(Agent::Codex));
-        check(None, json!({}), "gemini-cli-mcp-client", None, Some(Agent::Longhaul));
-        check(None, json!({}), "opencode", None, None);
+        check(None, &json!({"x-codex-turn-metadata": "oops"}), "codex", None, Some(Agent::Codex));
+        check(None, &json!({}), "gemini-cli-mcp-client", None, Some(Agent::Longhaul));
+        check(None, &json!({}), "opencode", None, None);
         // Gemini CLI in a shell of Claude Code.
-        check(Some("c1"), json!({}), "gemini-cli-mcp-client", None, Some(Agent::Longhaul));
+        check(Some("c1"), &json!({}), "gemini-cli-mcp-client", None, Some(Agent::Longhaul));
     }
 }

@@ -146,16 +146,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(fields: Value) -> Result<Configured, String> {
+    fn of(fields: &Value) -> Result<Configured, String> {
         let environment = [("PATH".into(), "/bin".into()), ("MODE".into(), "usual".into())];
         let folder = Path::new("/home/dev/app");
         let surroundings = Surroundings { folder, environment: &environment, proxies: Proxies::default() };
-        configure("files", &fields, &surroundings, "settings.json:3")
+        configure("files", fields, &surroundings, "settings.json:3")
     }
 
     #[test]
     fn fields_of_gemini_cli_are_read_unchanged() {
-        let configured = of(json!({
+        let configured = of(&json!({
             "command": "npx", "args": ["-y", "server", 8080], "env": {"MODE": "own", "N": 1}, "cwd": "tools", "timeout": 5000,
             "trust": true, "includeTools": ["a"], "excludeTools": ["b"], "oauth": {},
         }))
@@ -191,7 +191,7 @@ mod tests {
         ] {
             assert!(of(fields.clone()).err().is_some_and(|told| told.contains(reason)), "{fields}");
         }
-        let usual = of(json!({"command": "x"})).unwrap_or_else(|reason| panic!("{reason}"));
+        let usual = of(&json!({"command": "x"})).unwrap_or_else(|reason| panic!("{reason}"));
         assert_eq!((usual.config.timeout, usual.is_trusted), (Duration::from_secs(600), false));
     }
 
@@ -199,7 +199,7 @@ mod tests {
     fn a_server_may_be_an_address_with_headers() {
         for key in ["url", "httpUrl"] {
             let configured =
-                of(json!({key: "https://example.org/mcp", "headers": {"Authorization": "Bearer x"}}));
+                of(&json!({key: "https://example.org/mcp", "headers": {"Authorization": "Bearer x"}}));
             let config = configured.unwrap_or_else(|reason| panic!("{reason}")).config;
             let ServerPlace::Address(address) = config.place else { panic!("it has an address") };
             assert_eq!(address.url, "https://example.org/mcp");

@@ -67,11 +67,11 @@ fn a_tool_that_the_user_excludes_stays_so_whatever_the_workspace_says() {
 #[test]
 fn what_is_not_honoured_is_named_in_one_line() {
     let sandbox = Sandbox::gemini([gemini::text("Yes.")]);
-    sandbox.settings(r#"{"mcpServers": {"a": {}}, "ui": {"theme": "x"}, "telemetry": {"enabled": true}}"#);
+    sandbox.settings(r#"{"useWriteTodos": true, "ui": {"theme": "x"}, "telemetry": {"enabled": true}}"#);
     let told = text(&sandbox.say(&["-p", "hi"]).stderr);
     let lines: Vec<&str> = told.lines().filter(|line| line.contains("not supported")).collect();
     assert_eq!(lines.len(), 1, "{told}");
-    assert!(lines[0].contains("mcpServers, telemetry;") && lines[0].contains("longhaul doctor"), "{told}");
+    assert!(lines[0].contains("telemetry, useWriteTodos;") && lines[0].contains("longhaul doctor"), "{told}");
 }
 
 #[test]

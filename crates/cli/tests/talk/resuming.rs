@@ -42,8 +42,8 @@ fn a_session_goes_on_under_the_name_that_the_list_shows() {
     sandbox.answer(&["--resume", shown, "-p", "second"]);
     assert_eq!(sandbox.last_said(), ["first", "One.", "second"]);
     assert!(sandbox.run(&["sessions", "show", shown]).status.success());
-    // Less than that is no name.
-    sandbox.check_fails(&["--resume", &shown[..7], "-p", "x"], &["no file or session named"]);
+    // Less than six characters are no name.
+    sandbox.check_fails(&["--resume", &shown[..5], "-p", "x"], &["no file or session named"]);
 }
 
 #[test]

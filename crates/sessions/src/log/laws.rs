@@ -440,9 +440,11 @@ proptest! {
         };
         let meant = stage.replay();
         let is_in_order = meant.messages().is_sorted_by_key(|message| message.ordinal);
+        // What a checkpoint said again under a new id has left a gap in the numbers, which telling closes.
+        let is_gapless = (1..).zip(meant.said()).all(|(number, said)| said.ordinal == Some(Ordinal(number)));
         prop_assert_eq!(unmarked(told.messages()), unmarked(meant.messages()));
         prop_assert_eq!(unmarked(told.transcript().messages()), unmarked(meant.transcript().messages()));
-        if is_in_order {
+        if is_in_order && is_gapless {
             prop_assert_eq!(told.messages(), meant.messages());
         }
         prop_assert_eq!((told.rules(), told.state()), (meant.rules(), meant.state()));

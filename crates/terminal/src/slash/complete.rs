@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn names_are_completed() {
-        check("/co", &["/compress", "/context", "/copy"]);
+        check("/co", &["/compress", "/context", "/stats", "/copy"]);
         check("/compact", &["/compress"]);
         check("/compress u", &["/compress undo"]);
         check("/compress undo", &[]);

@@ -59,7 +59,7 @@ fn a_turn_does_not_end_before_those_in_the_background_have_reported() {
 
 #[test]
 fn those_in_the_background_outlive_a_compaction() {
-    let (mut trial, _) = trial_with(settings(8_000));
+    let (mut trial, _) = trial_with(settings(17_000));
     let read = |n: usize| {
         let args = json!({"file_path": format!("src/f{n}.rs"), "says": words(300)});
         parts([call(&format!("c{n}"), "read_file", args)])
