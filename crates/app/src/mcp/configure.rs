@@ -189,7 +189,7 @@ mod tests {
             (json!({"command": "x", "trust": "yes"}), "trust must be"),
             (json!({"httpUrl": "https://example.org", "headers": "x"}), "headers must be an object"),
         ] {
-            assert!(of(fields.clone()).err().is_some_and(|told| told.contains(reason)), "{fields}");
+            assert!(of(&fields).err().is_some_and(|told| told.contains(reason)), "{fields}");
         }
         let usual = of(&json!({"command": "x"})).unwrap_or_else(|reason| panic!("{reason}"));
         assert_eq!((usual.config.timeout, usual.is_trusted), (Duration::from_secs(600), false));
