@@ -259,7 +259,7 @@ fn keys_that_are_not_honoured_are_listed() {
         keys.map(|one| (one["key"].as_str(), one["line"].as_u64(), one["restricts"].as_bool())).collect();
     assert_eq!(
         keys,
-        [(Some("mcpServers"), Some(1), Some(false)), (Some("tools.sandbox"), Some(3), Some(true))]
+        [(Some("useWriteTodos"), Some(1), Some(false)), (Some("tools.sandbox"), Some(3), Some(true))]
     );
 }
 

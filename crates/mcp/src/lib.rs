@@ -5,7 +5,7 @@
 //! - every tool answers with text of at most 8,000 characters, the same for the same files, framed as quotes of a record;
 //! - `library` alone knows where sessions lie, `caller` alone which one is calling.
 //!
-//! Nothing here reads the environment: [`Caller`] and [`AgentFolders`] come from the program.
+//! Nothing here reads the environment: [`CallerEnvironment`] and [`AgentFolders`] come from the program.
 
 mod arguments;
 mod caller;

@@ -71,7 +71,7 @@ fn what_is_not_honoured_is_named_in_one_line() {
     let told = text(&sandbox.say(&["-p", "hi"]).stderr);
     let lines: Vec<&str> = told.lines().filter(|line| line.contains("not supported")).collect();
     assert_eq!(lines.len(), 1, "{told}");
-    assert!(lines[0].contains("telemetry, useWriteTodos;") && lines[0].contains("longhaul doctor"), "{told}");
+    assert!(lines[0].contains("useWriteTodos, telemetry;") && lines[0].contains("longhaul doctor"), "{told}");
 }
 
 #[test]
