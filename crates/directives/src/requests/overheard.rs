@@ -129,8 +129,11 @@ impl Typed {
             text.push(' ');
             text.push_str(arguments.lines().next().unwrap_or_default());
         }
-        let definition = others.next().map(|(text, _)| *text).or_else(|| definition_in(parts, arguments));
-        if let Some(purpose) = definition.map(read_definition).filter(|text| !text.is_empty()) {
+        // Of a definition that nobody typed, the first sentence tells what the command is for; what it demands is not the user's.
+        let typed = others.next().map(|(text, _)| read_definition(text, 2));
+        let definition =
+            typed.or_else(|| definition_in(parts, arguments).map(|text| read_definition(text, 1)));
+        if let Some(purpose) = definition.filter(|text| !text.is_empty()) {
             text = format!("{text} — {purpose}");
         }
         let mut stated = StatedRequest { text, asks: true, ..Default::default() };

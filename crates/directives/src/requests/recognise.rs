@@ -135,8 +135,8 @@ const MOST_COMPARED: usize = 24;
 /// A line in which somebody says what they paste behind it has at most so many bytes.
 const LONGEST_LEAD: usize = 300;
 
-/// Reads the definition of a command: what it is for, in its first sentences.
-pub(super) fn read_definition(text: &str) -> String {
+/// Reads the definition of a command: what it is for, in its first `sentences`.
+pub(super) fn read_definition(text: &str, sentences: usize) -> String {
     let task = text[find_task(text)].trim();
     let beginning = shorten(task, LONGEST_DEFINITION);
     let units = split_units(beginning);
@@ -146,7 +146,7 @@ pub(super) fn read_definition(text: &str) -> String {
     let first: Vec<_> = units
         .iter()
         .filter(is_sentence)
-        .take(2)
+        .take(sentences)
         .map(|unit| RankedSentence { unit: *unit, rank: 0 })
         .collect();
     if first.is_empty() { String::new() } else { choose_sentences(&first, LONGEST_REQUEST) }

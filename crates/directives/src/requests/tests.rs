@@ -320,10 +320,7 @@ fn commands_of_claude_code_count_by_what_they_are_for() {
     );
     let mut requests = UserRequests::default();
     requests.observe(&Message::new("u", Role::User, vec![Part::text(Origin::Hook, name), definition]));
-    assert_eq!(
-        shown(&requests),
-        ["open: /init — Please describe this code base in a file. Add how to build it."]
-    );
+    assert_eq!(shown(&requests), ["open: /init — Please describe this code base in a file."]);
 }
 
 #[test]
