@@ -9,7 +9,7 @@ use crate::environment;
 use crate::failure::hinted;
 use crate::found::{self, Reach};
 
-/// How deep folders of sessions are searched.
+/// The depth to which folders of sessions are searched.
 const MAX_DEPTH: usize = 6;
 
 /// The folder of the archive; none without a home.

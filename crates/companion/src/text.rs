@@ -150,7 +150,7 @@ fn one_line(text: &str) -> String {
     neutralise_tags(&line, &[GUARD_TAG, "system-reminder", "state_snapshot", "hook_context"]).into_owned()
 }
 
-/// What is left out, by kind, and the way to all of it.
+/// The count of lines left out, by kind, and the way to all of them.
 fn closing(left_out: &[&GuardLine], session: &str) -> String {
     let mut closing = String::from("\n");
     if !left_out.is_empty() {

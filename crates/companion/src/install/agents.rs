@@ -43,7 +43,7 @@ pub struct AgentPlaces {
     pub notes: PathBuf,
 }
 
-/// What every command of the guard begins with.
+/// The beginning of every command of the guard.
 const COMMAND: &str = "longhaul guard";
 /// The seconds that an agent waits for a hook; the guard itself gives up after one.
 const SECONDS: u64 = 5;
@@ -70,7 +70,7 @@ impl GuardedAgent {
         }
     }
 
-    /// What is left for the user to do after installing; none where nothing is.
+    /// The step that is left to the user after installing, if there is one.
     pub fn next_step(self) -> Option<&'static str> {
         match self {
             Self::Codex => Some(

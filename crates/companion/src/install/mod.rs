@@ -1,6 +1,6 @@
 //! Installs the guard in other agents, and takes it back to the byte.
 //!
-//! What is installed are entries in an agent's own settings, or a file of ours beside them, that call the `longhaul` on the
+//! Entries in an agent's own settings, or a file of ours beside them, call the `longhaul` on the
 //! PATH. A plan shows every change before it is made; a note in our home keeps the bytes of before.
 
 mod agents;
@@ -59,7 +59,7 @@ pub enum InstallError {
     Workspace(#[from] WorkspaceError),
 }
 
-/// What installing or uninstalling would change.
+/// The changes that installing or uninstalling would make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstallPlan {
     /// The agent.
