@@ -1,8 +1,13 @@
 //! Reads outputs and long arguments line by line: to which file a line belongs, and whether it tells of something.
 
+use std::borrow::Cow;
+
+use super::changes::LINE_END;
 use super::lines::{output_lines, strip_line_number};
 use super::paths::{found_in_file, patched_file};
-use super::statements::{count_words, is_balanced, is_boilerplate, is_trouble, tells_of_trouble};
+use super::statements::{
+    count_words, is_balanced, is_boilerplate, is_listing_row, is_trouble, tells_of_trouble,
+};
 
 /// A line of an output, or several short ones joined.
 pub(crate) struct OutputLine<'t> {
@@ -55,6 +60,65 @@ pub(crate) fn each_output_line<'t>(text: &'t str, found: &mut impl FnMut(OutputL
         }
     }
     flush(from, text.len(), file, found);
+}
+
+/// Lines that say nothing: empty ones, and what stands before an output.
+const HEADS: [&str; 3] = ["", "Output:", "---"];
+fn is_head(line: &str) -> bool {
+    HEADS.contains(&line) || line.starts_with("Process exited with code") || is_boilerplate(line)
+}
+
+/// Of a longer output the last lines are shown, at most so many of them and so many bytes.
+const ENDING: (usize, usize) = (3, 240);
+
+/// The last lines of a longer output, where programs tell how it ended.
+pub(crate) fn ending(text: &str) -> Option<String> {
+    if text.len() <= WHOLE.1 && text.lines().count() <= WHOLE.0 {
+        return None;
+    }
+    let mut lines: Vec<&str> =
+        text.lines().rev().map(str::trim).filter(|line| !is_head(line)).take(ENDING.0).collect();
+    lines.reverse();
+    let tells = |line: &str| line.bytes().any(|byte| byte.is_ascii_digit()) || count_words(line, 3) >= 3;
+    while lines.first().is_some_and(|line| !tells(line) || !is_balanced(line)) {
+        lines.remove(0);
+    }
+    let is_code = |line: &&str| line.ends_with(['{', '}', ';', ',', '(', '[']) || is_listing_row(line);
+    let ending = lines.join(LINE_END);
+    let is_told = ending.len() >= 20 && ending.len() <= ENDING.1 && !lines.iter().any(|line| is_code(&line));
+    (is_told && is_balanced(&ending)).then(|| format!("… {ending}"))
+}
+
+/// An output with at most so many lines and bytes is shown whole.
+const WHOLE: (usize, usize) = (14, 420);
+
+/// A text without the numbers that a reading tool put before its lines.
+pub(crate) fn unnumbered(text: &str) -> Cow<'_, str> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let is_numbered =
+        |line: Option<&str>| line.is_some_and(|line| strip_line_number(line).len() < line.len());
+    if !is_numbered(lines.next()) || !is_numbered(lines.next()) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.lines().map(strip_line_number).collect::<Vec<_>>().join("\n"))
+}
+
+/// A short output on one line, unless it says nothing.
+pub(crate) fn whole_output(text: &str) -> Option<String> {
+    if text.len() > 2 * WHOLE.1 {
+        return None;
+    }
+    let reminders = ["<system-reminder>", "<system_reminder>"];
+    let own = reminders.iter().filter_map(|tag| text.find(tag)).min().map_or(text, |start| &text[..start]);
+    let lines: Vec<&str> = own.lines().map(str::trim).filter(|line| !is_head(line)).collect();
+    // A line that tells something by itself is quoted as such.
+    let is_told = lines.len() < 2 && lines.iter().all(|line| is_notice(line, true));
+    if is_told || lines.len() > WHOLE.0 || lines.iter().any(|line| is_listing_row(line)) {
+        return None;
+    }
+    let whole = lines.join(LINE_END);
+    let says = whole.len() >= 12 && whole.chars().filter(|sign| sign.is_alphanumeric()).count() >= 8;
+    (says && whole.len() <= WHOLE.1 && is_balanced(&whole)).then_some(whole)
 }
 
 /// Returns true if a line tells of trouble, or of a value where the output is short.
