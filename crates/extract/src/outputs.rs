@@ -83,9 +83,9 @@ pub(crate) fn ending(text: &str) -> Option<String> {
     while lines.first().is_some_and(|line| !tells(line) || !is_balanced(line)) {
         lines.remove(0);
     }
-    let is_code = |line: &&str| line.ends_with(['{', '}', ';', ',', '(', '[']) || is_listing_row(line);
+    let is_code = |line: &str| line.ends_with(['{', '}', ';', ',', '(', '[']) || is_listing_row(line);
     let ending = lines.join(LINE_END);
-    let is_told = ending.len() >= 20 && ending.len() <= ENDING.1 && !lines.iter().any(|line| is_code(&line));
+    let is_told = ending.len() >= 20 && ending.len() <= ENDING.1 && !lines.iter().any(|line| is_code(line));
     (is_told && is_balanced(&ending)).then(|| format!("… {ending}"))
 }
 
