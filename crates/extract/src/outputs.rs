@@ -1,6 +1,9 @@
 //! Reads outputs and long arguments line by line: to which file a line belongs, and whether it tells of something.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use longhaul_text::AnyOf;
 
 use super::changes::LINE_END;
 use super::lines::{output_lines, strip_line_number};
@@ -25,6 +28,27 @@ const MOST_NOTICES: usize = 12;
 /// Lines of these lengths may be quoted.
 const NOTICE: std::ops::RangeInclusive<usize> = 16..=300;
 
+/// Words for what is counted at the end of a run.
+const COUNTED: [&str; 16] = [
+    "passed",
+    "failed",
+    "failures",
+    "failing",
+    "passing",
+    "skipped",
+    "tests",
+    "errors",
+    "warnings",
+    "examples",
+    "assertions",
+    "insertions",
+    "deletions",
+    "changed",
+    "compiled",
+    "built",
+];
+/// A line that sums up a run is no longer than this.
+const SUMMARY: usize = 200;
 /// A line that is trouble says so within so many bytes.
 const TROUBLE_BEGINS: usize = 40;
 
@@ -137,10 +161,30 @@ fn is_notice(line: &str, is_short: bool) -> bool {
     let lower = line.to_lowercase();
     // A long output has many lines that only speak of trouble; its own begins with it.
     let head = &lower[..lower.floor_char_boundary(TROUBLE_BEGINS)];
-    (has_value || is_short && tells_of_trouble(&lower) || is_trouble(head))
-        && count_words(line, 4) >= if has_value { 2 } else { 4 }
+    (has_value || is_short && tells_of_trouble(&lower) || is_trouble(head) || is_summary(&lower))
+        && count_words(line, 4) >= if has_value || is_summary(&lower) { 2 } else { 4 }
         && is_balanced(line)
         && !is_boilerplate(line)
+}
+
+/// Returns true if a line sums up a run: a number stands right before or behind one of the words for it.
+fn is_summary(lower: &str) -> bool {
+    static ANY: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&COUNTED));
+    if lower.len() > SUMMARY || !lower.bytes().any(|byte| byte.is_ascii_digit()) || !ANY.is_in(lower) {
+        return false;
+    }
+    let words: Vec<&str> = lower
+        .split(|sign: char| !sign.is_alphanumeric() && sign != '.')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let counts = |pair: &[&str]| match pair {
+        [one, other] => {
+            is_number(one) && COUNTED.contains(other) || COUNTED.contains(one) && is_number(other)
+        }
+        _ => false,
+    };
+    words.windows(2).filter(|pair| counts(pair)).count() >= 2
 }
 
 #[cfg(test)]
@@ -185,6 +229,11 @@ mod tests {
         check(
             "Created pull request https://example.org/pull/12",
             &[("Created pull request https://example.org/pull/12", None, true)],
+        );
+        let log = "a\nb\nc\nd\n1 failed, 60 passed in 2.04s for the whole run\n";
+        check(
+            log,
+            &[("a b c d", None, false), ("1 failed, 60 passed in 2.04s for the whole run", None, true)],
         );
         check("if failed { return Err(error); }", &[("if failed { return Err(error); }", None, false)]);
     }

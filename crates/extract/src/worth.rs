@@ -24,8 +24,10 @@ pub const LEAST_WORTH: f32 = 0.15;
 pub const LEAST_SPARE_WORTH: f32 = 0.03;
 /// The worth of a change of a file.
 const CHANGE: f32 = 0.45;
+/// A change that is shown in so many bytes says all that one can.
+const LONG_CHANGE: f32 = 100.0;
 /// The worth of what stands in a file or was shown in passing: it is only for room to spare.
-const SHOWN: f32 = 0.1;
+const SHOWN: f32 = 0.09;
 /// A statement of so many words says all that a statement can.
 const ENOUGH: usize = 16;
 
@@ -51,7 +53,9 @@ pub(crate) fn statement_worth(
         Form::Notice => 0.3,
         Form::Thought => 0.25,
         Form::Written => 0.6,
-        Form::Change => return CHANGE,
+        // A short one is an import or a comma.
+        Form::Change => return CHANGE * (line.text.len() as f32 / LONG_CHANGE).min(1.0),
+        Form::Shown if names_a_value(line.text) || is_finding(&lower) => return 1.5 * SHOWN,
         Form::Shown => return SHOWN,
         Form::Code => return 0.0,
     };

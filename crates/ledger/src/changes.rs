@@ -19,7 +19,7 @@ pub struct TextChange {
 }
 
 /// Texts longer than this are data rather than an edit.
-const LONGEST: usize = 20_000;
+const LONGEST: usize = 80_000;
 /// No call has more changes than this.
 const MOST: usize = 40;
 /// The line that begins a patch of Codex's.
