@@ -27,7 +27,7 @@ const CHANGE: f32 = 0.45;
 /// A change that is shown in so many bytes says all that one can.
 const LONG_CHANGE: f32 = 100.0;
 /// The worth of what stands in a file or was shown in passing: it is only for room to spare.
-const SHOWN: f32 = 0.09;
+const SHOWN: f32 = 0.04;
 /// A statement of so many words says all that a statement can.
 const ENOUGH: usize = 16;
 
