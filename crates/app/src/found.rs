@@ -40,8 +40,16 @@ pub fn find(reach: Reach) -> Found {
     let found = find_sessions(&places, index.as_deref());
     let mut sessions = found.sessions;
     if reach == Reach::Project {
-        let here = main_worktree(&environment::current_folder());
-        let mut known: HashMap<PathBuf, PathBuf> = HashMap::new();
+        sessions.retain(is_here());
+    }
+    Found { sessions, notices: found.notices }
+}
+
+/// Tells which sessions are about the current folder's repository.
+pub fn is_here() -> impl FnMut(&FoundSession) -> bool {
+    let here = main_worktree(&environment::current_folder());
+    let mut known: HashMap<PathBuf, PathBuf> = HashMap::new();
+    move |session| {
         let mut repository_of = |folder: &Path| match known.get(folder) {
             Some(repository) => repository.clone(),
             None => {
@@ -50,9 +58,8 @@ pub fn find(reach: Reach) -> Found {
                 repository
             }
         };
-        sessions.retain(|session| session.is_about(&here, &mut repository_of));
+        session.is_about(&here, &mut repository_of)
     }
-    Found { sessions, notices: found.notices }
 }
 
 /// The sessions of the project that are not among its own: those of other agents, and of other worktrees.
@@ -134,6 +141,26 @@ pub(crate) fn by_name(name: &str, own: Option<&Project>, count: usize) -> anyhow
             anyhow!("{} sessions have an id that starts with {name}", alike.len()),
             "use more of the id",
         )),
+    }
+}
+
+/// The command that continues a session: in its own agent where that can be told by id, else in a copy of our own.
+pub fn resume_command(agent: Agent, id: &str, file: &Path) -> String {
+    match agent {
+        Agent::Claude => format!("claude --resume {id}"),
+        Agent::Codex => format!("codex resume {id}"),
+        Agent::Gemini => format!("gemini --resume {id}"),
+        Agent::Opencode => format!("opencode -s {id}"),
+        _ => format!("longhaul --resume {}", quoted(&file.display().to_string())),
+    }
+}
+
+/// A path as one word of a command line.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=@%:,~#\\".contains(c);
+    match path.chars().all(is_plain) {
+        true => path.to_string(),
+        false => format!("'{}'", path.replace('\'', r"'\''")),
     }
 }
 
