@@ -118,8 +118,14 @@ fn talk(
                 reporter.warn(&format!("MCP server {} is not available: {reason}", report.name));
             }
         }
-        let Attachments { parts, problems, .. } =
-            attach_files(&typed_text(&words), &environment::current_folder(), host.tools, cancel).await;
+        let Attachments { parts, problems, .. } = attach_files(
+            &typed_text(&words),
+            &environment::current_folder(),
+            host.tools,
+            host.servers,
+            cancel,
+        )
+        .await;
         problems.iter().for_each(|problem| reporter.warn(problem.trim_end_matches('.')));
         let words = words.into_iter().chain(parts).collect();
         let end = agent.run_turn_with(words, &host, cancel).await;
