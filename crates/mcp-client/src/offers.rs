@@ -257,7 +257,7 @@ mod tests {
             ("memo://notes/1", "memo://notes/1"),
             ("//notes/1", "memo://notes/1"),
             ("First", "memo://notes/1"),
-            ("///a/b.txt", "srv:///a/b.txt"),
+            ("///a/b.txt", "file:///a/b.txt"),
             ("//b.txt", "file:///a/b.txt"),
             ("memo://unlisted", "memo://unlisted"),
             ("//unlisted", "srv://unlisted"),

@@ -108,10 +108,28 @@ impl TokenStore {
         let has_changed = change(&mut entries);
         if has_changed {
             let text = format!("{:#}\n", Value::Array(entries));
+            // A file that was made by hand keeps its mode otherwise.
+            make_private(&self.file).map_err(|error| failed(&error))?;
             write_private_atomically(&self.file, text.as_bytes()).map_err(|error| failed(&error))?;
         }
         Ok(has_changed)
     }
+}
+
+/// Takes the rights of others off a file that is there.
+#[cfg(unix)]
+fn make_private(file: &Path) -> std::io::Result<()> {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    match set_permissions(file, Permissions::from_mode(0o600)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn is_of(entry: &Value, name: &str) -> bool {
