@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use longhaul_sessions::ListedSession;
 use longhaul_stores::{Agent, FoundSession, Head, Notice, Places, Platform, find_sessions};
 use longhaul_workspace::{Home, main_worktree};
 
@@ -76,27 +77,29 @@ pub fn others(own: Option<&Project>) -> Found {
     found
 }
 
-/// The file of the session of this project that was used last, by whatever agent, and the session.
+/// The sessions of this project, by whatever agent, the one used last first.
 ///
 /// # Errors
-/// If there is none.
-pub fn latest() -> anyhow::Result<FoundSession> {
-    let theirs = find(Reach::Project).sessions.into_iter().next();
-    let newest = own_latest()?.into_iter().chain(theirs).max_by_key(FoundSession::used);
-    newest.ok_or_else(|| {
-        hinted(
+/// There is none.
+pub fn recent() -> anyhow::Result<Vec<FoundSession>> {
+    let project = Project::find()?;
+    let mut sessions = own(project.as_ref())?;
+    sessions.extend(others(project.as_ref()).sessions);
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.used()));
+    match sessions.is_empty() {
+        false => Ok(sessions),
+        true => Err(hinted(
             anyhow!("no sessions of this folder were found"),
             "pass a session file, or list those of other folders with `longhaul sessions list --all`",
-        )
-    })
+        )),
+    }
 }
 
-/// The session that was used last among our own and Gemini CLI's.
-fn own_latest() -> anyhow::Result<Option<FoundSession>> {
-    let Some(project) = Project::find()? else { return Ok(None) };
+/// Our own sessions and Gemini CLI's.
+fn own(project: Option<&Project>) -> anyhow::Result<Vec<FoundSession>> {
+    let Some(project) = project else { return Ok(Vec::new()) };
     let listing = project.store().list().context("could not list the sessions")?;
-    let newest = listing.sessions.iter().max_by_key(|session| session.updated);
-    Ok(newest.map(|session| FoundSession {
+    let session = |session: &ListedSession| FoundSession {
         agent: Agent::Longhaul,
         path: session.path.clone(),
         size: Some(session.size),
@@ -108,7 +111,8 @@ fn own_latest() -> anyhow::Result<Option<FoundSession>> {
             ..Head::default()
         },
         children: Vec::new(),
-    }))
+    };
+    Ok(listing.sessions.iter().map(session).collect())
 }
 
 /// The file of a session that is not our own, by its number in `sessions list`, of which the first `own` are ours, or by the

@@ -461,7 +461,9 @@ fn longhauls_agent_can_use_it_over_http() {
     let output = sandbox.run_with(&trusted, &["mcp", "test"]);
     let told = sandbox::text(&output.stdout);
     assert!(
-        !output.status.success() && told.contains("refuses the credentials") && !told.contains("a-wrong-token"),
+        !output.status.success()
+            && told.contains("refuses the credentials")
+            && !told.contains("a-wrong-token"),
         "{told}"
     );
 }

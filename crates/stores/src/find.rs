@@ -68,9 +68,11 @@ pub fn find_sessions(places: &Places, index_file: Option<&Path>) -> FoundSession
         places.places.iter().flat_map(|place| files_of(place, notices)).collect()
     };
     // Both take tens of milliseconds where there are many thousand sessions, and a person waits.
+    let load = || index_file.map(Index::load).unwrap_or_default();
     let (mut files, mut index) = std::thread::scope(|scope| {
-        let index = scope.spawn(|| index_file.map(Index::load).unwrap_or_default());
-        (walk(&mut notices), index.join().unwrap_or_default())
+        let beside = std::thread::Builder::new().spawn_scoped(scope, load);
+        let files = walk(&mut notices);
+        (files, beside.map_or_else(|_| load(), |index| index.join().unwrap_or_default()))
     });
     let mut children = children_of(&mut files);
     let mut has_news = false;
