@@ -211,7 +211,7 @@ mod tests {
                 moment: HookMoment::BeforeRequest(request.clone()),
                 transcript: Some(transcript.clone()),
             };
-            let said = answer(&call, 1, memory).expect("readable").expect("an answer");
+            let said = answer(&call, 1, memory, &[]).expect("readable").expect("an answer");
             let said: Value = serde_json::from_str(&said).expect("JSON");
             said["hookSpecificOutput"]["llm_request"]["messages"].clone()
         };
@@ -238,8 +238,8 @@ mod tests {
             moment,
             transcript: Some("/nowhere/s.jsonl".into()),
         };
-        assert!(answer(&call(HookMoment::Compacted), 1, &memory).is_err());
-        assert_eq!(answer(&call(HookMoment::Prompted), 1, &memory).expect("quiet"), None);
-        assert_eq!(answer(&call(HookMoment::Other), 1, &memory).expect("quiet"), None);
+        assert!(answer(&call(HookMoment::Compacted), 1, &memory, &[]).is_err());
+        assert_eq!(answer(&call(HookMoment::Prompted), 1, &memory, &[]).expect("quiet"), None);
+        assert_eq!(answer(&call(HookMoment::Other), 1, &memory, &[]).expect("quiet"), None);
     }
 }

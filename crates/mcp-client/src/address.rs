@@ -72,7 +72,7 @@ impl ServerRequests {
         let keeper = keeper.map(|store| TokenKeeper {
             name: name.to_string(),
             url: address.url.clone(),
-            config: address.oauth.clone(),
+            config: (*address.oauth).clone(),
             store,
             renewing: tokio::sync::Mutex::default(),
         });

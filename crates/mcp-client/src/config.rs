@@ -45,7 +45,7 @@ pub struct ServerAddress {
     /// The proxies to go through.
     pub proxies: Proxies,
     /// What settings say about signing in.
-    pub oauth: OAuthConfig,
+    pub oauth: Box<OAuthConfig>,
     /// The file of tokens; without one nobody signs in.
     pub tokens: Option<TokenStore>,
 }

@@ -231,7 +231,7 @@ mod tests {
                 assert_eq!(read, Ok(pairs), "{words}");
             }
             Err(reason) => {
-                assert!(read.as_ref().is_err_and(|told| told.contains(reason)), "{words}: {read:?}")
+                assert!(read.as_ref().is_err_and(|told| told.contains(reason)), "{words}: {read:?}");
             }
         }
     }

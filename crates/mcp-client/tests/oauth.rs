@@ -358,7 +358,7 @@ async fn settings_decide_before_anything_is_asked() {
         config
     };
     let disabled =
-        with(&|address| address.oauth = OAuthConfig { is_disabled: true, ..OAuthConfig::default() });
+        with(&|address| *address.oauth = OAuthConfig { is_disabled: true, ..OAuthConfig::default() });
     assert_eq!(sign_in(&disabled, |_| {}).await, Err(SignInError::Disabled));
     let open = with(&|address| address.url = "http://example.org/mcp".into());
     assert!(sign_in(&open, |_| {}).await.unwrap_err().to_string().contains("https://"));

@@ -115,7 +115,7 @@ pub(super) fn configure(
             url: url.to_string(),
             headers: pairs(object, "headers")?,
             proxies: surroundings.proxies.clone(),
-            oauth: oauth(object)?,
+            oauth: Box::new(oauth(object)?),
             tokens: surroundings.tokens.clone(),
         }),
         (None, None) => return Err("it has neither a command nor an httpUrl".into()),
