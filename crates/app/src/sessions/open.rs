@@ -13,6 +13,7 @@ use super::import::{self, ImportedSession, RecordedSession, new_id};
 use super::input::{self, ProgressReader};
 use crate::clock::now;
 use crate::failure::hinted;
+use crate::kept_rules::kept_rules;
 use crate::models::SessionModels;
 use crate::project::{Project, log_failure, session_file};
 use crate::{environment, strays};
@@ -110,7 +111,9 @@ impl FoundSession {
         let (project, notes) = Project::find_or_begin()?;
         let chats = project.home.chats();
         match self {
-            Self::Ours(log) => {
+            Self::Ours(mut log) => {
+                let kept = kept_rules(log.path())?;
+                import::take_rules(&mut log, &kept).map_err(log_failure)?;
                 let recovered: Vec<String> = log.recovered().iter().map(ToString::to_string).collect();
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
                 let opened = OpenSession::of(project, *log, id, notes, None);

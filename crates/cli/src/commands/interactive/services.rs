@@ -27,6 +27,9 @@ use super::{error_notice, export, memory, skills, waiting};
 use crate::options::TalkOptions;
 use crate::output::{ago, plural, thousands};
 
+/// So many resources of a server are shown.
+const RESOURCES_SHOWN: usize = 20;
+
 /// The services that the terminal asks of the program.
 pub(super) struct TerminalServices<'s> {
     deps: AgentResources<'s>,
@@ -272,6 +275,12 @@ impl Services for TerminalServices<'_> {
             };
             page.fact(report.name.as_str(), format!("{state}{restarts}"));
             report.tools.iter().for_each(|tool| page.aside(tool.as_str()));
+            report.prompts.iter().for_each(|prompt| page.aside(prompt.as_str()));
+            let resources = report.resources.iter().take(RESOURCES_SHOWN);
+            resources.for_each(|resource| page.aside(format!("@{resource}")));
+            if let Some(more) = report.resources.len().checked_sub(RESOURCES_SHOWN).filter(|more| *more > 0) {
+                page.aside(format!("{more} more resources"));
+            }
             report.left_out.iter().for_each(|reason| page.aside(format!("left out: {reason}")));
         }
         for (name, reason) in &toolkit.servers_left_out {
