@@ -25,6 +25,7 @@ use crate::commands::sessions::SessionsArgs;
 use crate::commands::skills::SkillsArgs;
 use crate::commands::trust::TrustArgs;
 use crate::commands::usage::UsageOptions;
+use crate::commands::web::WebOptions;
 use crate::options::TalkOptions;
 use crate::output::Color;
 
@@ -118,6 +119,8 @@ pub(crate) enum Command {
     Guard(GuardArgs),
     /// Serve recorded sessions, rules and memory to other agents (MCP); manage the servers that Longhaul's agent uses.
     Mcp(McpArgs),
+    /// Open a page over all sessions, their contexts and compactions, search and memory; nothing leaves this machine.
+    Web(WebOptions),
     /// Check your setup and report problems.
     Doctor(DoctorOptions),
     /// Print a shell completion script.

@@ -24,3 +24,4 @@ pub(crate) mod skills;
 pub(crate) mod talk;
 pub(crate) mod trust;
 pub(crate) mod usage;
+pub(crate) mod web;
