@@ -35,7 +35,8 @@ impl Browser {
             println!("skipped: no Chromium (install Debian's chromium and chromium-driver)");
             return None;
         };
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
         let profile = tempfile::tempdir().expect("a folder");
         let driver = Command::new(chromedriver)
             .arg(format!("--port={port}"))
@@ -54,9 +55,18 @@ impl Browser {
         }
         let data = format!("--user-data-dir={}", browser._profile.path().join("data").display());
         let options = [
-            "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1200,900",
-            "--hide-scrollbars", &data,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--window-size=1200,900",
+            "--hide-scrollbars",
+            &data,
         ];
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"binary": chromium, "args": options},
@@ -118,7 +128,12 @@ impl Browser {
     pub fn wait_for(&self, condition: &str) {
         let begun = Instant::now();
         while self.script(&format!("return !!({condition})")) != json!(true) {
-            assert!(begun.elapsed() < PATIENCE, "never true: {condition} in {}:\n{}", self.url(), self.text());
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "never true: {condition} in {}:\n{}",
+                self.url(),
+                self.text()
+            );
             std::thread::sleep(Duration::from_millis(25));
         }
     }
@@ -127,7 +142,9 @@ impl Browser {
     pub fn press(&self, keys: &str) {
         let actions: Vec<Value> = keys
             .chars()
-            .flat_map(|key| [json!({"type": "keyDown", "value": key}), json!({"type": "keyUp", "value": key})])
+            .flat_map(|key| {
+                [json!({"type": "keyDown", "value": key}), json!({"type": "keyUp", "value": key})]
+            })
             .collect();
         self.post("actions", &json!({"actions": [{"type": "key", "id": "keys", "actions": actions}]}));
     }
@@ -159,7 +176,10 @@ impl Browser {
     pub fn console(&self) -> Vec<String> {
         let lines = self.post("se/log", &json!({"type": "browser"}));
         let lines = lines.as_array().into_iter().flatten();
-        lines.filter(|line| line["level"] != "INFO" && line["level"] != "DEBUG").map(|line| line["message"].to_string()).collect()
+        lines
+            .filter(|line| line["level"] != "INFO" && line["level"] != "DEBUG")
+            .map(|line| line["message"].to_string())
+            .collect()
     }
 
     /// The addresses that were asked for since it was asked last.
@@ -168,7 +188,8 @@ impl Browser {
         let lines = lines.as_array().into_iter().flatten().filter_map(|line| line["message"].as_str());
         let messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let sent = messages.filter(|line| line["message"]["method"] == "Network.requestWillBeSent");
-        sent.filter_map(|line| Some(line["message"]["params"]["request"]["url"].as_str()?.to_string())).collect()
+        sent.filter_map(|line| Some(line["message"]["params"]["request"]["url"].as_str()?.to_string()))
+            .collect()
     }
 
     fn get(&self, path: &str) -> Value {

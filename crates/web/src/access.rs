@@ -28,7 +28,8 @@ pub(crate) enum Verdict {
 impl PageSecrets {
     /// Secrets of these texts; none if one is too short to be a secret or cannot stand in an address.
     pub fn new(token: &str, cookie: &str) -> Option<Self> {
-        let is_usable = |text: &str| text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_usable =
+            |text: &str| text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         (is_usable(token) && is_usable(cookie) && token != cookie)
             .then(|| Self { token: token.into(), cookie: cookie.into() })
     }
@@ -44,9 +45,18 @@ impl PageSecrets {
     }
 
     /// Checks a request to the server on this port.
-    pub(crate) fn check(&self, method: &Method, token: Option<&str>, headers: &HeaderMap, port: u16) -> Verdict {
+    pub(crate) fn check(
+        &self,
+        method: &Method,
+        token: Option<&str>,
+        headers: &HeaderMap,
+        port: u16,
+    ) -> Verdict {
         let Some(host) = text(headers, &HOST).filter(|host| is_own(host, port)) else {
-            return Verdict::Refused(StatusCode::FORBIDDEN, "This page answers only to 127.0.0.1 and localhost.");
+            return Verdict::Refused(
+                StatusCode::FORBIDDEN,
+                "This page answers only to 127.0.0.1 and localhost.",
+            );
         };
         let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
         if origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
@@ -61,7 +71,8 @@ impl PageSecrets {
         }
         let name = cookie_name(port);
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut pairs =
+            cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
         match pairs.any(|(key, value)| key == name && is_same(&self.cookie, value)) {
             true => Verdict::Allowed,
             false => Verdict::Refused(
@@ -140,7 +151,13 @@ mod tests {
     fn other_hosts_and_origins_are_refused_whatever_they_know() {
         let cookie = format!("longhaul_8080={COOKIE_VALUE}");
         let cookie = ("cookie", cookie.as_str());
-        for host in ["example.org:8080", "127.0.0.1.example.org:8080", "127.0.0.1:8081", "127.0.0.1", "evil:127.0.0.1"] {
+        for host in [
+            "example.org:8080",
+            "127.0.0.1.example.org:8080",
+            "127.0.0.1:8081",
+            "127.0.0.1",
+            "evil:127.0.0.1",
+        ] {
             assert_eq!(check(&Method::GET, Some(TOKEN), &[("host", host), cookie]), Err(403), "{host}");
         }
         let host = ("host", "localhost:8080");
@@ -156,7 +173,9 @@ mod tests {
 
     #[test]
     fn secrets_are_long_and_keep_to_themselves() {
-        assert!(PageSecrets::new("short", COOKIE_VALUE).is_none() && PageSecrets::new(TOKEN, TOKEN).is_none());
+        assert!(
+            PageSecrets::new("short", COOKIE_VALUE).is_none() && PageSecrets::new(TOKEN, TOKEN).is_none()
+        );
         assert_eq!(format!("{:?}", secrets()), "PageSecrets(..)");
         assert_eq!(secrets().path(), format!("/?token={TOKEN}"));
     }

@@ -188,7 +188,9 @@ fn main_kinds(kinds: &KindCounts) -> String {
     let total: u64 = kinds.iter().sum();
     let mut by_size: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kinds[*kind as usize] > 0).collect();
     by_size.sort_by_key(|kind| std::cmp::Reverse(kinds[*kind as usize]));
-    let of = |kind: &Kind| format!(", {} {}", name(*kind), percent(kinds[*kind as usize] as f64 / total.max(1) as f64));
+    let of = |kind: &Kind| {
+        format!(", {} {}", name(*kind), percent(kinds[*kind as usize] as f64 / total.max(1) as f64))
+    };
     by_size.iter().take(2).map(of).collect()
 }
 
@@ -249,7 +251,10 @@ mod tests {
     #[test]
     fn columns_name_messages_and_lead_to_them() {
         let html = drawn(&[point(1, 10, 0), point(2, 10, 990), point(3, 10, 990)], 2_000);
-        assert!(html.contains("href=\"/s/a?at=m2#m2\"") && html.contains("m2: 1,000 tokens, tool output 99%"), "{html}");
+        assert!(
+            html.contains("href=\"/s/a?at=m2#m2\"") && html.contains("m2: 1,000 tokens, tool output 99%"),
+            "{html}"
+        );
         assert!(html.contains("window 2.00k"), "the window is near enough to be shown");
         assert!(!drawn(&[point(1, 10, 0)], 200_000).contains("window 200k"));
     }

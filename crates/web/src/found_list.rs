@@ -49,7 +49,8 @@ impl FoundList {
         for session in &sessions {
             *counts.entry(&session.head.id).or_default() += 1;
         }
-        let keys: Vec<String> = sessions.iter().map(|session| key_of(session, counts[&*session.head.id])).collect();
+        let keys: Vec<String> =
+            sessions.iter().map(|session| key_of(session, counts[&*session.head.id])).collect();
         let mut retention = Retention::default();
         let listed = sessions.into_iter().zip(keys).map(|(session, key)| ListedSession {
             window: window_of(&session, settings),
@@ -99,7 +100,8 @@ impl FoundList {
 
     /// The agents in the list, with how many sessions each has.
     pub(crate) fn agents(&self) -> Vec<(Agent, usize)> {
-        let count = |agent: &Agent| self.sessions.iter().filter(|listed| listed.session.agent == *agent).count();
+        let count =
+            |agent: &Agent| self.sessions.iter().filter(|listed| listed.session.agent == *agent).count();
         Agent::ALL.iter().map(|agent| (*agent, count(agent))).filter(|(_, count)| *count > 0).collect()
     }
 
@@ -239,7 +241,8 @@ mod tests {
 
     #[test]
     fn keys_are_ids_unless_two_files_share_one() {
-        let list = list(vec![session("a", "/1", "x"), session("b", "/2", "y"), session("b", "/3", "z")], None);
+        let list =
+            list(vec![session("a", "/1", "x"), session("b", "/2", "y"), session("b", "/3", "z")], None);
         let keys: Vec<&str> = list.sessions.iter().map(|listed| listed.key.as_str()).collect();
         assert_eq!(keys[0], "a");
         assert!(keys[1].starts_with("b~") && keys[2].starts_with("b~") && keys[1] != keys[2]);
@@ -262,7 +265,8 @@ mod tests {
     #[test]
     fn every_word_of_a_filter_must_be_found() {
         let list = list(vec![session("a", "/1", "Fix the Cart"), session("b", "/2", "Add tests")], None);
-        let found = |words: &str| list.filtered(words, None, None).map(|l| l.key.as_str()).collect::<Vec<_>>();
+        let found =
+            |words: &str| list.filtered(words, None, None).map(|l| l.key.as_str()).collect::<Vec<_>>();
         assert_eq!(found("cart FIX"), ["a"]);
         assert_eq!(found("shop"), ["a", "b"]);
         assert_eq!(found("cart tests"), Vec::<&str>::new());

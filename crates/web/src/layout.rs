@@ -116,19 +116,27 @@ pub(crate) fn welcome(path: &str) -> Markup {
 /// The page for an error, with its causes and a hint.
 pub(crate) fn failure(section: Section, error: &anyhow::Error) -> Markup {
     let hint = longhaul_app::failure::hint_for(error);
-    page("Not done", section, &html! {
-        h1 { "That did not work" }
-        p.problem role="alert" { (format!("{error:#}")) }
-        @if let Some(hint) = hint { p.hint { "Hint: " (hint) } }
-        p { a href="/" { "Back to the sessions" } }
-    })
+    page(
+        "Not done",
+        section,
+        &html! {
+            h1 { "That did not work" }
+            p.problem role="alert" { (format!("{error:#}")) }
+            @if let Some(hint) = hint { p.hint { "Hint: " (hint) } }
+            p { a href="/" { "Back to the sessions" } }
+        },
+    )
 }
 
 /// The page for an address that leads nowhere.
 pub(crate) fn not_found(what: &str) -> Markup {
-    page("Not found", Section::Sessions, &html! {
-        h1 { "Not found" }
-        p { (what) }
-        p { a href="/" { "All sessions" } }
-    })
+    page(
+        "Not found",
+        Section::Sessions,
+        &html! {
+            h1 { "Not found" }
+            p { (what) }
+            p { a href="/" { "All sessions" } }
+        },
+    )
 }

@@ -27,6 +27,7 @@ mod layout;
 mod live;
 mod pages;
 mod reply;
+mod report;
 mod request;
 mod routes;
 mod server;
@@ -34,5 +35,6 @@ mod site;
 mod words;
 
 pub use access::PageSecrets;
+pub use report::{SessionReport, render_report};
 pub use server::serve;
 pub use site::SiteOptions;

@@ -36,7 +36,9 @@ impl Reply {
 
     pub(crate) fn into_response(self) -> Response<Body> {
         let mut response = match self {
-            Self::Page(status, markup) => with(status, "text/html; charset=utf-8", markup.into_string().into()),
+            Self::Page(status, markup) => {
+                with(status, "text/html; charset=utf-8", markup.into_string().into())
+            }
             Self::SeeOther(location) => {
                 let mut response = with(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", Bytes::new());
                 if let Ok(location) = HeaderValue::from_str(&location) {

@@ -31,7 +31,12 @@ impl PageRequest {
 impl Parameters {
     pub(crate) fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
-        Self(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(k, v)| (plus(k), plus(v))).collect())
+        Self(
+            pairs
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .map(|(k, v)| (plus(k), plus(v)))
+                .collect(),
+        )
     }
 
     /// The first value of a name, unless it is empty.
@@ -41,7 +46,10 @@ impl Parameters {
 
     /// The values of a name that are not empty.
     pub(crate) fn all<'p>(&'p self, name: &'p str) -> impl Iterator<Item = &'p str> {
-        self.0.iter().filter(move |(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .filter(move |(key, value)| key == name && !value.is_empty())
+            .map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
@@ -78,7 +86,9 @@ pub(crate) fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(char::from(byte));
+            }
             _ => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -91,7 +101,12 @@ mod tests {
 
     #[test]
     fn paths_and_parameters_are_decoded() {
-        let request = PageRequest::new(Method::GET, "/s/a%2Fb%20c//x", Some("q=a+b%26c&kind=user&kind=model&n="), b"t=%C3%A9%");
+        let request = PageRequest::new(
+            Method::GET,
+            "/s/a%2Fb%20c//x",
+            Some("q=a+b%26c&kind=user&kind=model&n="),
+            b"t=%C3%A9%",
+        );
         assert_eq!(request.path, ["s", "a/b c", "x"]);
         assert_eq!(request.query.get("q"), Some("a b&c"));
         assert_eq!(request.query.all("kind").collect::<Vec<_>>(), ["user", "model"]);

@@ -12,7 +12,8 @@ use crate::reply::Reply;
 use crate::request::PageRequest;
 use crate::site::Site;
 
-const STYLE: &str = include_str!("../assets/app.css");
+/// The style sheet.
+pub(crate) const STYLE: &str = include_str!("../assets/app.css");
 const SCRIPT: &str = include_str!("../assets/app.js");
 const ICON: &str = include_str!("../assets/icon.svg");
 
@@ -47,7 +48,7 @@ fn show(site: &Arc<Site>, path: &[&str], request: &PageRequest) -> Reply {
         ["events"] => live::events(site, request),
         ["app.css"] => asset("text/css; charset=utf-8", STYLE),
         ["app.js"] => asset("text/javascript; charset=utf-8", SCRIPT),
-        ["icon.svg"] => asset("image/svg+xml", ICON),
+        ["icon.svg" | "favicon.ico"] => asset("image/svg+xml", ICON),
         _ => nowhere(),
     }
 }

@@ -54,8 +54,9 @@ pub async fn serve(options: SiteOptions, listener: TcpListener, secrets: PageSec
             let _slot = slot;
             let answer = service_fn(|request| answer(request, Arc::clone(&doorway)));
             // A browser that breaks off has its own reasons.
-            let _ =
-                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), answer)
+                .await;
         });
     }
 }

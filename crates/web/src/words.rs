@@ -61,9 +61,10 @@ mod tests {
         let minutes = |count: i64| ago(Timestamp::from_millis(0), Timestamp::from_millis(count * MINUTE));
         assert_eq!([0, 5, 61, 3_000].map(minutes), ["just now", "5 min ago", "1 h ago", "2 d ago"]);
         assert_eq!(minutes(90_000), "1970-01-01");
-        assert_eq!([0, 999, 1_000, 12_345, 123_456, 999_499, 999_999, 1_024_000].map(short), [
-            "0", "999", "1.00k", "12.3k", "123k", "999k", "1.00M", "1.02M"
-        ]);
+        assert_eq!(
+            [0, 999, 1_000, 12_345, 123_456, 999_499, 999_999, 1_024_000].map(short),
+            ["0", "999", "1.00k", "12.3k", "123k", "999k", "1.00M", "1.02M"]
+        );
         assert_eq!([0.0, 0.004, 0.5, 1.2].map(percent), ["0%", "<1%", "50%", "120%"]);
     }
 

@@ -19,6 +19,7 @@ pub(crate) mod models;
 pub(crate) mod policy;
 pub(crate) mod purge;
 pub(crate) mod recall;
+pub(crate) mod report;
 pub(crate) mod sessions;
 pub(crate) mod skills;
 pub(crate) mod talk;

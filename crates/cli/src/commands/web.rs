@@ -74,6 +74,13 @@ fn open(url: &str) -> bool {
     // Without a screen a browser in the terminal would take it over.
     let has_screen = cfg!(not(target_os = "linux"))
         || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
-    let quiet = || Command::new(program).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let quiet = || {
+        Command::new(program)
+            .arg(url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+    };
     has_screen && quiet().is_ok()
 }

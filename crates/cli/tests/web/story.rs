@@ -54,7 +54,8 @@ impl Story {
 
     pub(crate) fn model(mut self, content: &Value) -> Self {
         self.counted += 1_900;
-        let usage = json!({"input_tokens": 12, "cache_read_input_tokens": self.counted, "output_tokens": 120});
+        let usage =
+            json!({"input_tokens": 12, "cache_read_input_tokens": self.counted, "output_tokens": 120});
         let id = format!("msg-{}", self.lines.len());
         self.push(json!({"type": "assistant", "message": {"id": id, "role": "assistant", "model": "claude-sonnet-4-5",
             "content": content, "usage": usage}}));
@@ -73,7 +74,8 @@ impl Story {
     pub(crate) fn calls(self, name: &str, input: &Value, output: &str, failed: bool) -> Self {
         let id = format!("toolu-{}", self.lines.len());
         let called = self.model(&json!([{"type": "tool_use", "id": id, "name": name, "input": input}]));
-        called.user(json!([{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}]))
+        called
+            .user(json!([{"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}]))
     }
 
     pub(crate) fn compacted(mut self, summary: &str) -> Self {

@@ -135,11 +135,7 @@ pub fn preview_removal(fact: &RememberedFact) -> Result<FactPreview, MemoryError
 ///
 /// # Errors
 /// [`MemoryError`]
-pub fn preview_edit(
-    fact: &RememberedFact,
-    after: &Fact,
-    now: Timestamp,
-) -> Result<FactPreview, MemoryError> {
+pub fn preview_edit(fact: &RememberedFact, after: &Fact, now: Timestamp) -> Result<FactPreview, MemoryError> {
     let item = Proposal::item(after, now);
     preview(fact, |lines, place| with(lines, place, &item))
 }

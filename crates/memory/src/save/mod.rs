@@ -25,7 +25,8 @@ use crate::settings::MemorySettings;
 
 pub use fact::Fact;
 pub use facts::{
-    FactEdit, FactPreview, RememberedFact, edit_fact, find_facts, pick_facts, preview_edit, preview_removal, remove_fact,
+    FactEdit, FactPreview, RememberedFact, edit_fact, find_facts, pick_facts, preview_edit, preview_removal,
+    remove_fact,
 };
 pub use known::KnownMemory;
 pub use proposal::Proposal;

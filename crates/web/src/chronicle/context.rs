@@ -1,7 +1,7 @@
 //! A context over time: samples of what it was made of, and the compactions as cuts.
 
-use longhaul_companion::AgentCompaction;
 use longhaul_compaction::Kind;
+use longhaul_companion::AgentCompaction;
 use longhaul_conversation::{Ordinal, TokenCount};
 
 /// The number of kinds.
@@ -125,8 +125,11 @@ mod tests {
             brought: Vec::new(),
             held: AgentCompaction::default(),
         };
-        let sizes: Vec<u64> =
-            samples.with_cuts(&[cut], Some(sample(9, 6))).iter().map(|sample| sample.kinds.iter().sum()).collect();
+        let sizes: Vec<u64> = samples
+            .with_cuts(&[cut], Some(sample(9, 6)))
+            .iter()
+            .map(|sample| sample.kinds.iter().sum())
+            .collect();
         assert_eq!(sizes, [5, 9, 11, 2, 4, 6]);
     }
 }

@@ -1,7 +1,8 @@
 //! Messages as they are shown: texts up to a length, calls and results to be joined.
 
 use longhaul_conversation::{
-    Body, CallId, Media, MediaData, Message, MessageId, Ordinal, Origin, Part, Role, Timestamp, ToolCall, ToolStatus,
+    Body, CallId, Media, MediaData, Message, MessageId, Ordinal, Origin, Part, Role, Timestamp, ToolCall,
+    ToolStatus,
 };
 use serde_json::Value;
 
@@ -117,7 +118,9 @@ impl Entry {
     /// What a person typed, if anything.
     pub(crate) fn typed(&self) -> Option<&str> {
         self.parts.iter().find_map(|part| match part {
-            EntryPart::Text { origin: Origin::User, text } if !text.text.trim().is_empty() => Some(text.text.as_str()),
+            EntryPart::Text { origin: Origin::User, text } if !text.text.trim().is_empty() => {
+                Some(text.text.as_str())
+            }
             _ => None,
         })
     }
@@ -137,9 +140,10 @@ impl Entry {
             EntryPart::Text { text, .. } => first_line(&text.text, most),
             EntryPart::Thought(text) => first_line(&text.text, most),
             EntryPart::Call { name, line, .. } => cut(&format!("→ {name} {line}"), most),
-            EntryPart::Result { name, text, .. } => {
-                cut(&format!("← {} {}", name.as_deref().unwrap_or("tool"), first_line(&text.text, most)), most)
-            }
+            EntryPart::Result { name, text, .. } => cut(
+                &format!("← {} {}", name.as_deref().unwrap_or("tool"), first_line(&text.text, most)),
+                most,
+            ),
             EntryPart::Media(media) => media.mime.clone(),
             EntryPart::File(uri) => cut(uri, most),
             EntryPart::Other => String::new(),
@@ -214,7 +218,17 @@ pub(crate) fn media_of(parts: &[Part]) -> Vec<&Media> {
 
 /// Argument names that tell what a call is about, the most telling first.
 const TELLING: &[&str] = &[
-    "command", "cmd", "file_path", "absolute_path", "filePath", "path", "pattern", "query", "url", "prompt", "description",
+    "command",
+    "cmd",
+    "file_path",
+    "absolute_path",
+    "filePath",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "prompt",
+    "description",
 ];
 
 /// What a call is about, in a line.
@@ -276,7 +290,8 @@ mod tests {
 
     #[test]
     fn media_keep_their_places_across_additions() {
-        let media = |data| Part::new(Origin::User, Body::Media(Box::new(Media { mime: "image/png".into(), data })));
+        let media =
+            |data| Part::new(Origin::User, Body::Media(Box::new(Media { mime: "image/png".into(), data })));
         let there = || MediaData::Base64("aGk=".into());
         let mut result = ToolResult::text("c", "x");
         result.nested.push(media(there()));

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use longhaul_app::models::{ContextWindow, known_scale};
 use longhaul_app::sessions::SeenParts;
 use longhaul_app::settings::Settings;
-use longhaul_companion::{AgentCompaction, Directive, GUARD_TAG};
 use longhaul_compaction::{Breakdown, Survey};
+use longhaul_companion::{AgentCompaction, Directive, GUARD_TAG};
 use longhaul_conversation::{
     Body, CallId, Change, Estimator, Message, MessageId, Ordinal, Origin, Part, TokenCount,
 };
@@ -74,7 +74,7 @@ struct PendingCut {
 impl Chronicle {
     pub(crate) fn new(settings: &Settings) -> Self {
         let estimator = settings.estimator();
-        Self { survey: Survey::new(estimator.clone()), estimator, ..Self::default() }
+        Self { survey: Survey::new(estimator), estimator, ..Self::default() }
     }
 
     /// The conversation of a sub-agent by itself.
@@ -194,7 +194,11 @@ impl Chronicle {
             at: self.last_number(),
             before: TokenCount(before.iter().sum()),
             rules: self.rules.active().map(|rule| directive(&rule.messages, &rule.text)).collect(),
-            requests: self.requests.open_requests().map(|open| directive(&open.messages, &open.text)).collect(),
+            requests: self
+                .requests
+                .open_requests()
+                .map(|open| directive(&open.messages, &open.text))
+                .collect(),
             files: changed.map(|(path, _)| path.to_string()).collect(),
             kept: Vec::new(),
         };

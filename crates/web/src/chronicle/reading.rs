@@ -45,7 +45,8 @@ impl Stamp {
     pub(crate) fn of(path: &Path) -> Self {
         let database = longhaul_stores::split_session_path(path).map(|(database, _)| database);
         let metadata = std::fs::metadata(database.as_deref().unwrap_or(path)).ok();
-        metadata.map_or_else(Self::default, |found| Self { size: found.len(), modified: found.modified().ok() })
+        metadata
+            .map_or_else(Self::default, |found| Self { size: found.len(), modified: found.modified().ok() })
     }
 
     /// A number that changes with it.
@@ -116,10 +117,14 @@ impl ReadSession {
     }
 
     /// What was read when all was, or enough of it, or the time was up.
-    pub(crate) fn wait(&self, most: Duration, is_enough: impl Fn(&Chronicle) -> bool) -> MutexGuard<'_, ReadState> {
+    pub(crate) fn wait(
+        &self,
+        most: Duration,
+        is_enough: impl Fn(&Chronicle) -> bool,
+    ) -> MutexGuard<'_, ReadState> {
         let until = Instant::now() + most;
         let mut state = lock(&self.state);
-        while !state.is_done && !(Instant::now() >= until && is_enough(&state.chronicle)) {
+        while !state.is_done && (Instant::now() < until || !is_enough(&state.chronicle)) {
             // What is enough is looked at now and then; the end of the reading wakes at once.
             let pause = Duration::from_millis(10);
             state = self.news.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;

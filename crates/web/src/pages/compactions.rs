@@ -6,8 +6,8 @@ use anyhow::{Context, anyhow};
 use longhaul_app::clock;
 use longhaul_app::failure::hinted;
 use longhaul_app::project::log_failure;
-use longhaul_companion::{Directive, Fate, Remembered, SessionRecord, loss_report};
 use longhaul_compaction::Kind;
+use longhaul_companion::{Directive, Fate, Remembered, SessionRecord, loss_report};
 use longhaul_conversation::{Estimator, grouped, plural};
 use longhaul_formats::{Replay, Rewrite, RewriteKind, RewriteState};
 use longhaul_sessions::Log;
@@ -84,7 +84,8 @@ fn show(chronicle: &Chronicle, nth: usize, from: usize, cut: &Cut, address: Opti
 }
 
 fn by_kind(cut: &Cut) -> Markup {
-    let kinds = Kind::ALL.into_iter().filter(|kind| cut.before[*kind as usize] + cut.after[*kind as usize] > 0);
+    let kinds =
+        Kind::ALL.into_iter().filter(|kind| cut.before[*kind as usize] + cut.after[*kind as usize] > 0);
     html! {
         details.notices {
             summary { "By kind" }
@@ -264,18 +265,22 @@ pub(crate) fn ask_undo(site: &Arc<Site>, key: &str, request: &PageRequest) -> Re
     let id = request.query.get("compaction").unwrap_or_default();
     match preview(&opened, id) {
         Err(error) => Reply::page(layout::failure(Section::Sessions, &error)),
-        Ok((before, after)) => Reply::page(layout::page("Undo a compaction", Section::Sessions, &html! {
-            h1 { "Undo compaction " (id) "?" }
-            div.card {
-                p { "The conversation grows from about " b { (grouped(before)) } " to about " b { (grouped(after)) }
-                    " tokens: what was compacted away stands in the context again. The compaction stays in the log, marked as undone." }
-                form.actions method="post" action=(opened.address("/undo")) {
-                    input type="hidden" name="compaction" value=(id);
-                    button.primary { "Undo the compaction" }
-                    a.button href=(opened.address("/compactions")) { "Keep it" }
+        Ok((before, after)) => Reply::page(layout::page(
+            "Undo a compaction",
+            Section::Sessions,
+            &html! {
+                h1 { "Undo compaction " (id) "?" }
+                div.card {
+                    p { "The conversation grows from about " b { (grouped(before)) } " to about " b { (grouped(after)) }
+                        " tokens: what was compacted away stands in the context again. The compaction stays in the log, marked as undone." }
+                    form.actions method="post" action=(opened.address("/undo")) {
+                        input type="hidden" name="compaction" value=(id);
+                        button.primary { "Undo the compaction" }
+                        a.button href=(opened.address("/compactions")) { "Keep it" }
+                    }
                 }
-            }
-        })),
+            },
+        )),
     }
 }
 
@@ -283,7 +288,8 @@ pub(crate) fn ask_undo(site: &Arc<Site>, key: &str, request: &PageRequest) -> Re
 fn preview(opened: &Opened, id: &str) -> anyhow::Result<(u64, u64)> {
     // In memory: nothing is written.
     let file = longhaul_app::sessions::open(&opened.path)?;
-    let mut replay = Replay::read(file).context("this is no session that Longhaul can undo a compaction in")?;
+    let mut replay =
+        Replay::read(file).context("this is no session that Longhaul can undo a compaction in")?;
     anyhow::ensure!(
         replay.undoable(Some(id)).is_some(),
         hinted(anyhow!("no compaction {id} is in effect"), "open the list of compactions again")

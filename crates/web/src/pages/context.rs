@@ -28,7 +28,9 @@ pub(crate) fn page(site: &Arc<Site>, key: &str) -> Reply {
     let content = match &state.chronicle.whole {
         Some(whole) => content(&state.chronicle, whole, Some(&address)),
         None if state.is_done => html! {},
-        None => html! { p.empty { "This session is still being read. The picture comes by itself; without script, load the page again." } },
+        None => {
+            html! { p.empty { "This session is still being read. The picture comes by itself; without script, load the page again." } }
+        }
     };
     opened.page(site, &state, Tab::Context, None, &content)
 }

@@ -168,7 +168,10 @@ fn carry_out(site: &Arc<Site>, act: &str, request: &PageRequest) -> anyhow::Resu
         "accept-memory" => {
             let applied = memory()?.accept(kind()?)?;
             if let Some((file, reason)) = applied.failed.first() {
-                return Err(hinted(anyhow!("{}: {reason}", file.display()), "dismiss it, or change the file and try again"));
+                return Err(hinted(
+                    anyhow!("{}: {reason}", file.display()),
+                    "dismiss it, or change the file and try again",
+                ));
             }
             format!("Changed {}.", paths(&applied.changed))
         }
@@ -189,7 +192,9 @@ fn carry_out(site: &Arc<Site>, act: &str, request: &PageRequest) -> anyhow::Resu
             format!("Dismissed {name}.")
         }
         "undo-skill" => match library()?.undo_acceptance()? {
-            Undone::Skill(skill) => format!("{} waits again; removed {}.", skill.name, skill.target.display()),
+            Undone::Skill(skill) => {
+                format!("{} waits again; removed {}.", skill.name, skill.target.display())
+            }
             Undone::Update(update) => taken_back(&update),
         },
         _ => return Err(anyhow!("there is nothing like that to do")),

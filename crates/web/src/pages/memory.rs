@@ -1,6 +1,6 @@
 //! Memory: the files in use and why, the facts in them, and what waits in the inbox. Every change shows its diff first.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
@@ -9,8 +9,8 @@ use longhaul_app::failure::hinted;
 use longhaul_app::workspace::WorkspaceContext;
 use longhaul_conversation::plural;
 use longhaul_memory::{
-    Fact, FactPreview, RememberedFact, When, edit_fact, explain, find_facts, load_memory, preview_edit, preview_removal,
-    remove_fact,
+    Fact, FactPreview, RememberedFact, When, edit_fact, explain, find_facts, load_memory, preview_edit,
+    preview_removal, remove_fact,
 };
 use longhaul_workspace::LockTimeout;
 use maud::{Markup, html};
@@ -49,8 +49,10 @@ fn content(site: &Arc<Site>, request: &PageRequest) -> anyhow::Result<Markup> {
 }
 
 fn facts(context: &WorkspaceContext, is_read_only: bool) -> Markup {
-    let facts: Vec<RememberedFact> =
-        find_facts(&context.places, &context.settings).into_iter().filter(|fact| fact.number.is_some()).collect();
+    let facts: Vec<RememberedFact> = find_facts(&context.places, &context.settings)
+        .into_iter()
+        .filter(|fact| fact.number.is_some())
+        .collect();
     html! {
         h2 { "Facts" }
         @if facts.is_empty() { p.empty { "No facts are saved. Agents save them, and " code { "longhaul memory add" } " does." } }
@@ -243,7 +245,7 @@ pub(crate) fn change(site: &Arc<Site>, act: &str, request: &PageRequest) -> Repl
 }
 
 /// The change of a file.
-fn diff(path: &PathBuf, before: &str, after: &str) -> Markup {
+fn diff(path: &Path, before: &str, after: &str) -> Markup {
     let name = path.display().to_string();
     let changes = TextDiff::from_lines(before, after);
     diff_lines(&changes.unified_diff().context_radius(3).header(&name, &name).to_string())
@@ -268,8 +270,11 @@ mod tests {
 
     #[test]
     fn a_diff_says_which_lines_come_and_go() {
-        let html = diff(&PathBuf::from("/x"), "# A\n- old <i>\n", "# A\n- new\n").into_string();
+        let html = diff(Path::new("/x"), "# A\n- old <i>\n", "# A\n- new\n").into_string();
         assert!(html.contains("<span class=\"minus\">-- old &lt;i&gt;</span>"), "{html}");
-        assert!(html.contains("<span class=\"plus\">+- new</span>") && html.contains("class=\"place\">@@"), "{html}");
+        assert!(
+            html.contains("<span class=\"plus\">+- new</span>") && html.contains("class=\"place\">@@"),
+            "{html}"
+        );
     }
 }

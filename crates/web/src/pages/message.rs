@@ -78,7 +78,8 @@ impl Renderer<'_> {
             EntryPart::Call { id, name, line, args } => self.call(id, name, line, args, anchor),
             EntryPart::Result { call, name, status, text, media } => {
                 // Of a call on another page, or one that nothing records.
-                let caller = self.chronicle.caller_of(call).and_then(|place| self.chronicle.entries.get(place));
+                let caller =
+                    self.chronicle.caller_of(call).and_then(|place| self.chronicle.entries.get(place));
                 if caller.is_some_and(|caller| self.is_shown(caller)) {
                     return html! {};
                 }
@@ -100,7 +101,10 @@ impl Renderer<'_> {
     }
 
     fn is_shown(&self, entry: &Entry) -> bool {
-        self.chronicle.entries.get(self.shown.clone()).is_some_and(|shown| shown.iter().any(|e| e.id == entry.id))
+        self.chronicle
+            .entries
+            .get(self.shown.clone())
+            .is_some_and(|shown| shown.iter().any(|e| e.id == entry.id))
     }
 
     fn call(&self, id: &CallId, name: &str, line: &str, args: &Clip, anchor: &str) -> Markup {

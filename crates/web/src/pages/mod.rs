@@ -13,3 +13,4 @@ pub(crate) mod sessions;
 mod timeline;
 
 pub(crate) use opened::Opened;
+pub(crate) use timeline::messages;

@@ -114,12 +114,20 @@ impl Opened {
             return listed.title().to_string();
         }
         let named = chronicle.whole.as_ref().and_then(|whole| whole.info.title.clone());
-        let typed = || chronicle.entries.iter().find_map(|entry| entry.typed()).map(|text| first_line(text, 100));
+        let typed =
+            || chronicle.entries.iter().find_map(|entry| entry.typed()).map(|text| first_line(text, 100));
         named.or_else(typed).unwrap_or_else(|| self.key.clone())
     }
 
     /// A page of the session.
-    pub(crate) fn page(&self, site: &Site, state: &ReadState, tab: Tab, said: Option<&str>, content: &Markup) -> Reply {
+    pub(crate) fn page(
+        &self,
+        site: &Site,
+        state: &ReadState,
+        tab: Tab,
+        said: Option<&str>,
+        content: &Markup,
+    ) -> Reply {
         let title = self.title(&state.chronicle);
         let framed = html! {
             h1 dir="auto" { (cut(&title, 110)) }

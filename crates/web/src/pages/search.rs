@@ -59,13 +59,18 @@ impl<'r> SearchQuery<'r> {
             words: query.get("q").unwrap_or_default(),
             agent: query.get("agent").and_then(Agent::from_word),
             folder: query.get("folder"),
-            kinds: KINDS.iter().map(|(kind, _)| *kind).filter(|kind| chosen.contains(&kind.as_str())).collect(),
+            kinds: KINDS
+                .iter()
+                .map(|(kind, _)| *kind)
+                .filter(|kind| chosen.contains(&kind.as_str()))
+                .collect(),
             since: query.get("since"),
         }
     }
 
     fn question(&self, now: Timestamp) -> Question {
-        let days = self.since.and_then(|since| SINCE.iter().find(|(name, _)| *name == since)).map(|(_, days)| *days);
+        let days =
+            self.since.and_then(|since| SINCE.iter().find(|(name, _)| *name == since)).map(|(_, days)| *days);
         let since = days.map(|days| Timestamp::from_millis(now.as_millis() - days * DAY));
         Question {
             filter: SearchFilter { kinds: self.kinds.clone(), since },
@@ -80,7 +85,9 @@ pub(crate) fn page(site: &Arc<Site>, request: &PageRequest) -> Reply {
     let list = site.found();
     let query = SearchQuery::of(request);
     let found = match query.words.is_empty() {
-        true => html! { p.empty { "Words, a “quoted phrase”, a path, a message number such as m12; “yesterday” and “last week” count as times." } },
+        true => {
+            html! { p.empty { "Words, a “quoted phrase”, a path, a message number such as m12; “yesterday” and “last week” count as times." } }
+        }
         false => match results(site, &list, &query) {
             Ok(found) => found,
             Err(error) => html! { p.problem role="alert" { (format!("{error:#}")) } },
@@ -140,8 +147,12 @@ fn results(site: &Arc<Site>, list: &FoundList, query: &SearchQuery<'_>) -> anyho
     let now = clock::now();
     let Some(mut archive) = archive::find()? else {
         return Ok(match site.is_read_only {
-            true => html! { p.empty { "There is no archive yet, and this page was started with --read-only. Run " code { "longhaul archive sync" } "." } },
-            false => html! { p.empty { "Sessions are being copied to the archive for the first time. Search again in a moment." } },
+            true => {
+                html! { p.empty { "There is no archive yet, and this page was started with --read-only. Run " code { "longhaul archive sync" } "." } }
+            }
+            false => {
+                html! { p.empty { "Sessions are being copied to the archive for the first time. Search again in a moment." } }
+            }
         });
     };
     let hits = archive.recall(&query.question(now), HITS).context("could not search the archive")?;

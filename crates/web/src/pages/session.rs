@@ -160,7 +160,10 @@ pub(crate) fn media(site: &Arc<Site>, key: &str, name: &str, place: &str) -> Rep
 }
 
 fn no_message(name: &str) -> Reply {
-    Reply::Page(StatusCode::NOT_FOUND, layout::not_found(&format!("There is no message {name} in this session.")))
+    Reply::Page(
+        StatusCode::NOT_FOUND,
+        layout::not_found(&format!("There is no message {name} in this session.")),
+    )
 }
 
 /// A message with all that was ever added to it, read from the file again.

@@ -200,7 +200,13 @@ fn size(listed: &ListedSession) -> Markup {
 /// A bar for a share of a window, with its figure.
 pub(crate) fn share(share: f64, of: &str) -> Markup {
     let filled = (share.clamp(0.0, 1.0) * 48.0).round();
-    let class = if share > 0.9 { "full" } else if share > 0.5 { "half" } else { "low" };
+    let class = if share > 0.9 {
+        "full"
+    } else if share > 0.5 {
+        "half"
+    } else {
+        "low"
+    };
     html! {
         svg.bar.(class) width="48" height="6" viewBox="0 0 48 6" aria-hidden="true" {
             rect.track width="48" height="6" rx="3" {}

@@ -19,7 +19,12 @@ pub(crate) fn range_of(page: usize, count: usize) -> Range<usize> {
 }
 
 /// The messages of a page; the fold around `at` is open.
-pub(crate) fn messages(chronicle: &Chronicle, address: Option<&str>, range: Range<usize>, at: Option<usize>) -> Markup {
+pub(crate) fn messages(
+    chronicle: &Chronicle,
+    address: Option<&str>,
+    range: Range<usize>,
+    at: Option<usize>,
+) -> Markup {
     let renderer = Renderer { chronicle, address, shown: range.clone() };
     let turns = turns_in(chronicle, range.clone());
     html! {
@@ -41,8 +46,8 @@ pub(crate) fn messages(chronicle: &Chronicle, address: Option<&str>, range: Rang
 fn turns_in(chronicle: &Chronicle, range: Range<usize>) -> Vec<Range<usize>> {
     let mut turns: Vec<Range<usize>> = Vec::new();
     for place in range {
-        let begins = chronicle.entries[place].typed().is_some()
-            || chronicle.cuts.iter().any(|cut| cut.place == place);
+        let begins =
+            chronicle.entries[place].typed().is_some() || chronicle.cuts.iter().any(|cut| cut.place == place);
         match turns.last_mut() {
             Some(turn) if !begins => turn.end = place + 1,
             _ => turns.push(place..place + 1),
