@@ -32,6 +32,7 @@ mod request;
 mod routes;
 mod server;
 mod site;
+mod syncing;
 mod words;
 
 pub use access::PageSecrets;

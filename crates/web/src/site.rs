@@ -1,6 +1,6 @@
 //! What pages share: the settings, the sessions that were found, and what is being read.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use longhaul_app::found::{self, Reach};
@@ -8,7 +8,7 @@ use longhaul_app::settings::Settings;
 
 use crate::chronicle::Readings;
 use crate::found_list::FoundList;
-use crate::pages::search::Syncing;
+use crate::syncing::{Syncing, lock};
 
 /// The settings of the page.
 #[derive(Debug)]
@@ -80,9 +80,4 @@ impl Site {
         let list = Arc::new(FoundList::new(found::find(Reach::Everything), before, &self.settings));
         FoundState { list, at: Instant::now(), took: begun.elapsed(), is_refreshing: false }
     }
-}
-
-/// What a thread that panicked left is still a value.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

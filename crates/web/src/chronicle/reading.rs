@@ -8,7 +8,7 @@ use longhaul_app::settings::Settings;
 use longhaul_formats::read;
 
 use super::fold::Chronicle;
-use crate::site::lock;
+use crate::syncing::lock;
 
 /// So many sessions are kept.
 const MOST_READ: usize = 6;

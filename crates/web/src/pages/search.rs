@@ -1,16 +1,14 @@
 //! Search over everything that was said, as `recall` ranks it, with filters and what stands around a hit.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use longhaul_app::{archive, clock};
-use longhaul_archive::{Archive, Question, SyncOptions};
+use longhaul_archive::{Archive, Question};
 use longhaul_conversation::{Timestamp, grouped, plural};
 use longhaul_recall::{Excerpt, Hit, Kind, SearchFilter};
 use longhaul_stores::Agent;
-use longhaul_workspace::LockTimeout;
 use maud::{Markup, html};
 
 use crate::found_list::FoundList;
@@ -29,8 +27,6 @@ const HITS: usize = 20;
 const FOLDERS: usize = 60;
 /// So many messages are shown on either side of a hit.
 const AROUND: usize = 2;
-/// So long a search waits for new sessions to be copied.
-const PATIENCE: Duration = Duration::from_millis(1_500);
 const DAY: i64 = 86_400_000;
 /// The times to choose from, in days.
 const SINCE: &[(&str, i64)] = &[("1", 1), ("7", 7), ("30", 30), ("90", 90)];
@@ -38,10 +34,6 @@ const SINCE: &[(&str, i64)] = &[("1", 1), ("7", 7), ("30", 30), ("90", 90)];
 /// The kinds of text that people choose from.
 const KINDS: &[(Kind, &str)] =
     &[(Kind::User, "typed"), (Kind::Model, "model"), (Kind::Call, "calls"), (Kind::Output, "outputs")];
-
-/// Brings the archive up to date behind the pages, one at a time.
-#[derive(Default)]
-pub(crate) struct Syncing(AtomicBool);
 
 struct SearchQuery<'r> {
     words: &'r str,
@@ -143,7 +135,7 @@ fn form(list: &FoundList, query: &SearchQuery<'_>) -> Markup {
 }
 
 fn results(site: &Arc<Site>, list: &FoundList, query: &SearchQuery<'_>) -> anyhow::Result<Markup> {
-    let is_current = site.is_read_only || bring_up_to_date(site);
+    let is_current = site.is_read_only || site.syncing.bring_up_to_date(&site.settings);
     let now = clock::now();
     let Some(mut archive) = archive::find()? else {
         return Ok(match site.is_read_only {
@@ -164,36 +156,6 @@ fn results(site: &Arc<Site>, list: &FoundList, query: &SearchQuery<'_>) -> anyho
         @if !hits.is_empty() { p.soft { "The best " (hits.len()) " of what was found in " (plural(sessions, "session", "sessions"))
             ". Sessions in databases are not in the archive yet." } }
     })
-}
-
-/// Copies what is new; false if that goes on.
-fn bring_up_to_date(site: &Arc<Site>) -> bool {
-    if !site.syncing.0.swap(true, Ordering::AcqRel) {
-        let site = Arc::clone(site);
-        std::thread::spawn(move || {
-            // What was copied before can still be searched.
-            let _ = sync(&site);
-            site.syncing.0.store(false, Ordering::Release);
-        });
-    }
-    let begun = Instant::now();
-    while site.syncing.0.load(Ordering::Acquire) {
-        if begun.elapsed() > PATIENCE {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    true
-}
-
-fn sync(site: &Site) -> anyhow::Result<()> {
-    let options = SyncOptions {
-        redaction: site.settings.archive_redaction(),
-        now: clock::now(),
-        timeout: LockTimeout::default(),
-    };
-    archive::open()?.sync(&archive::sources()?, &options)?;
-    Ok(())
 }
 
 fn show(list: &FoundList, archive: &Archive, hit: &Hit, now: Timestamp) -> Markup {
