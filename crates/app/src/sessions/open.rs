@@ -13,6 +13,7 @@ use super::import::{self, ImportedSession, RecordedSession, new_id};
 use super::input::{self, ProgressReader};
 use crate::clock::now;
 use crate::failure::hinted;
+use crate::models::SessionModels;
 use crate::project::{Project, log_failure, session_file};
 use crate::{environment, strays};
 
@@ -90,15 +91,18 @@ impl FoundSession {
         }
     }
 
-    /// The model that answered last.
-    pub fn model(&self) -> Option<String> {
-        let messages = match self {
-            Self::Ours(log) => log.replay().messages(),
-            Self::Forked(_, recorded) | Self::Theirs(recorded) => recorded.session().transcript.messages(),
+    /// The models that it names.
+    pub fn models(&self) -> SessionModels {
+        let (messages, info) = match self {
+            Self::Ours(log) => (log.replay().messages(), log.replay().info()),
+            Self::Forked(_, recorded) | Self::Theirs(recorded) => {
+                (recorded.session().transcript.messages(), &recorded.session().info)
+            }
         };
         // Some agents write a name of their own under what no model wrote.
         let is_name = |model: &&String| !model.is_empty() && !model.starts_with('<');
-        messages.iter().rev().filter_map(|message| message.model.as_ref()).find(is_name).cloned()
+        let last = messages.iter().rev().filter_map(|message| message.model.as_ref()).find(is_name).cloned();
+        SessionModels { chosen: info.chosen_model.clone(), last }
     }
 
     /// Resumes it.

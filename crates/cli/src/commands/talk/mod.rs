@@ -74,8 +74,8 @@ fn talk(
         .resume()
         .map(|given| sessions::find(given, options.fork, &input::showing_progress))
         .transpose()?;
-    let session_model = found.as_ref().and_then(FoundSession::model);
-    let mut chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    let session_models = found.as_ref().map(FoundSession::models).unwrap_or_default();
+    let mut chosen = models.choose_for_talk(options.model.as_deref(), &session_models)?;
     match options.window {
         Some(window) => chosen.set_window(window),
         None => models.ask_window(&mut chosen),
@@ -86,7 +86,7 @@ fn talk(
             "the window of {name} is unknown; assuming {window} tokens (set it with --window or in longhaul.windows)"
         ));
     }
-    let named = options.model.as_deref().or(settings.model()).or(session_model.as_deref());
+    let named = models.name_for_talk(options.model.as_deref(), &session_models);
     let helpers = HelperModels::load(&models, settings, &chosen, named, |text| reporter.warn(text));
     let (work, attendance) = (options.work.to_agent_options(), Attendance::Unattended);
     let parts = (chosen, helpers);
