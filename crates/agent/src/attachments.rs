@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use longhaul_conversation::{CallId, Origin, Part, neutralise_snapshots};
-use longhaul_tools::{PermittedEffects, Tool, ToolInvocation, ToolOutcome};
+use longhaul_tools::{PermittedEffects, Tool, ToolAnswer, ToolInvocation, ToolOutcome, ToolSource};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -27,17 +27,24 @@ pub struct Attachments {
     pub problems: Vec<String>,
 }
 
-/// Reads what a text names after an `@`, relative to `folder`.
+/// Reads what a text names after an `@`: files relative to `folder`, and resources of servers as `@SERVER:ADDRESS`.
 pub async fn attach_files(
     text: &str,
     folder: &Path,
     tools: &[Box<dyn Tool>],
+    servers: Option<&dyn ToolSource>,
     cancel: &CancellationToken,
 ) -> Attachments {
     let mut found = Attachments::default();
     let mut missing = Vec::new();
     for name in named_files(text) {
         let place = folder.join(&name);
+        if let Some(servers) = servers.filter(|_| name.contains(':') && !place.exists())
+            && let Some(answer) = servers.read_resource(&name, cancel).await
+        {
+            found.take(&name, "attached_resource name", answer);
+            continue;
+        }
         let (tool, args) = if place.is_file() {
             (READ, json!({"file_path": name}))
         } else if place.is_dir() {
@@ -78,11 +85,16 @@ impl Attachments {
                 permitted: PermittedEffects::Any,
             })
             .await;
+        self.take(name, if tool == READ { "attached_file path" } else { "attached_folder path" }, answer);
+    }
+
+    /// Adds an answer; `kind` is the tag around it with the attribute for the name.
+    fn take(&mut self, name: &str, kind: &str, answer: ToolAnswer) {
         match answer.outcome {
             ToolOutcome::Succeeded(text) => {
-                let kind = if tool == READ { "attached_file" } else { "attached_folder" };
                 let text = neutralise_snapshots(&text);
-                let text = format!("<{kind} path=\"{name}\">\n{text}\n</{kind}>");
+                let tag = kind.split(' ').next().unwrap_or(kind);
+                let text = format!("<{kind}=\"{name}\">\n{text}\n</{tag}>");
                 self.parts.push(Part::text(Origin::Hook, text));
                 self.parts.extend(answer.media);
                 self.attached.push(name.to_string());
@@ -163,7 +175,7 @@ mod tests {
     fn attach(text: &str, tools: &[Box<dyn Tool>], folder: &Path) -> (Vec<String>, Vec<String>, Vec<String>) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let Attachments { parts, attached, problems } =
-            runtime.block_on(attach_files(text, folder, tools, &CancellationToken::new()));
+            runtime.block_on(attach_files(text, folder, tools, None, &CancellationToken::new()));
         assert!(parts.iter().all(|part| part.origin == Origin::Hook));
         let texts = parts.iter().map(|part| part.as_text().expect("a text").to_string()).collect();
         (texts, attached, problems)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use longhaul_archive::{Archive, ArchivedSession, Source};
+use longhaul_stores::Agent;
 
 use crate::environment;
 use crate::failure::hinted;
@@ -111,15 +112,14 @@ fn name_of(agent: &str, path: &Path) -> String {
 
 /// The command that continues a session in its own agent.
 pub fn resume_command(source: &Source) -> Option<String> {
-    let id = &source.session;
     // A sub-agent has no conversation of its own to go on with.
     if source.path.components().any(|component| component.as_os_str() == "subagents") {
         return None;
     }
-    match source.agent.as_str() {
-        "claude" => Some(format!("claude --resume {id}")),
-        "codex" => Some(format!("codex resume {id}")),
-        "longhaul" => Some(format!("longhaul --resume {}", source.path.display())),
+    match Agent::from_word(&source.agent)? {
+        agent @ (Agent::Claude | Agent::Codex | Agent::Longhaul) => {
+            Some(found::resume_command(agent, &source.session, &source.path))
+        }
         _ => None,
     }
 }

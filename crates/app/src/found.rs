@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use longhaul_sessions::ListedSession;
 use longhaul_stores::{Agent, FoundSession, Head, Notice, Places, Platform, find_sessions};
 use longhaul_workspace::{Home, main_worktree};
 
@@ -40,8 +41,16 @@ pub fn find(reach: Reach) -> Found {
     let found = find_sessions(&places, index.as_deref());
     let mut sessions = found.sessions;
     if reach == Reach::Project {
-        let here = main_worktree(&environment::current_folder());
-        let mut known: HashMap<PathBuf, PathBuf> = HashMap::new();
+        sessions.retain(is_here());
+    }
+    Found { sessions, notices: found.notices }
+}
+
+/// Tells which sessions are about the current folder's repository.
+pub fn is_here() -> impl FnMut(&FoundSession) -> bool {
+    let here = main_worktree(&environment::current_folder());
+    let mut known: HashMap<PathBuf, PathBuf> = HashMap::new();
+    move |session| {
         let mut repository_of = |folder: &Path| match known.get(folder) {
             Some(repository) => repository.clone(),
             None => {
@@ -50,9 +59,8 @@ pub fn find(reach: Reach) -> Found {
                 repository
             }
         };
-        sessions.retain(|session| session.is_about(&here, &mut repository_of));
+        session.is_about(&here, &mut repository_of)
     }
-    Found { sessions, notices: found.notices }
 }
 
 /// The sessions of the project that are not among its own: those of other agents, and of other worktrees.
@@ -69,27 +77,29 @@ pub fn others(own: Option<&Project>) -> Found {
     found
 }
 
-/// The file of the session of this project that was used last, by whatever agent, and the session.
+/// The sessions of this project, by whatever agent, the one used last first.
 ///
 /// # Errors
-/// If there is none.
-pub fn latest() -> anyhow::Result<FoundSession> {
-    let theirs = find(Reach::Project).sessions.into_iter().next();
-    let newest = own_latest()?.into_iter().chain(theirs).max_by_key(FoundSession::used);
-    newest.ok_or_else(|| {
-        hinted(
+/// There is none.
+pub fn recent() -> anyhow::Result<Vec<FoundSession>> {
+    let project = Project::find()?;
+    let mut sessions = own(project.as_ref())?;
+    sessions.extend(others(project.as_ref()).sessions);
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.used()));
+    match sessions.is_empty() {
+        false => Ok(sessions),
+        true => Err(hinted(
             anyhow!("no sessions of this folder were found"),
             "pass a session file, or list those of other folders with `longhaul sessions list --all`",
-        )
-    })
+        )),
+    }
 }
 
-/// The session that was used last among our own and Gemini CLI's.
-fn own_latest() -> anyhow::Result<Option<FoundSession>> {
-    let Some(project) = Project::find()? else { return Ok(None) };
+/// Our own sessions and Gemini CLI's.
+fn own(project: Option<&Project>) -> anyhow::Result<Vec<FoundSession>> {
+    let Some(project) = project else { return Ok(Vec::new()) };
     let listing = project.store().list().context("could not list the sessions")?;
-    let newest = listing.sessions.iter().max_by_key(|session| session.updated);
-    Ok(newest.map(|session| FoundSession {
+    let session = |session: &ListedSession| FoundSession {
         agent: Agent::Longhaul,
         path: session.path.clone(),
         size: Some(session.size),
@@ -101,7 +111,8 @@ fn own_latest() -> anyhow::Result<Option<FoundSession>> {
             ..Head::default()
         },
         children: Vec::new(),
-    }))
+    };
+    Ok(listing.sessions.iter().map(session).collect())
 }
 
 /// The file of a session that is not our own, by its number in `sessions list`, of which the first `own` are ours, or by the
@@ -134,6 +145,26 @@ pub(crate) fn by_name(name: &str, own: Option<&Project>, count: usize) -> anyhow
             anyhow!("{} sessions have an id that starts with {name}", alike.len()),
             "use more of the id",
         )),
+    }
+}
+
+/// The command that continues a session: in its own agent where that can be told by id, else in a copy of our own.
+pub fn resume_command(agent: Agent, id: &str, file: &Path) -> String {
+    match agent {
+        Agent::Claude => format!("claude --resume {id}"),
+        Agent::Codex => format!("codex resume {id}"),
+        Agent::Gemini => format!("gemini --resume {id}"),
+        Agent::Opencode => format!("opencode -s {id}"),
+        _ => format!("longhaul --resume {}", quoted(&file.display().to_string())),
+    }
+}
+
+/// A path as one word of a command line.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=@%:,~#\\".contains(c);
+    match path.chars().all(is_plain) {
+        true => path.to_string(),
+        false => format!("'{}'", path.replace('\'', r"'\''")),
     }
 }
 

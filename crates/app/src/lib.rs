@@ -30,6 +30,7 @@ pub mod environment;
 pub mod extraction;
 pub mod failure;
 pub mod found;
+pub mod kept_rules;
 pub mod mcp;
 pub mod memory;
 pub mod models;

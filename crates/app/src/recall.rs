@@ -9,6 +9,7 @@ use longhaul_formats::{Event, SeenParts, read};
 use longhaul_recall::{
     FoundPassage, Hit, PassageFinder, RankedPassage, Search, SearchFilter, SessionRef, pick_hits,
 };
+use longhaul_stores::FoundSession;
 
 use crate::failure::hinted;
 
@@ -19,6 +20,19 @@ pub struct RecallSource {
     pub session: String,
     /// Its file.
     pub path: PathBuf,
+}
+
+impl RecallSource {
+    /// The files of a session and of its sub-agents.
+    pub fn all_of(session: &FoundSession) -> Vec<Self> {
+        let id = &session.head.id;
+        let child = |path: &PathBuf| {
+            let agent = path.file_stem().unwrap_or_default().to_string_lossy();
+            Self { session: format!("{id}/{agent}"), path: path.clone() }
+        };
+        let own = Self { session: id.clone(), path: session.path.clone() };
+        std::iter::once(own).chain(session.children.iter().map(child)).collect()
+    }
 }
 
 /// A question about what was said.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use longhaul_conversation::{Timestamp, Usage};
 use longhaul_formats::{CountedCall, Event, read};
-use longhaul_providers::{MicroDollars, Prices, cost, known_prices};
+use longhaul_providers::{MicroDollars, cost, known_prices, prices_at};
 use longhaul_stores::{Agent, FoundSession, Notice, StoreReadError};
 use longhaul_workspace::main_worktree;
 
@@ -45,7 +45,7 @@ pub struct SpentCall {
     pub model: Option<String>,
     /// The provider's figures.
     pub usage: Usage,
-    /// What it costs by published prices; `None` where they are not known.
+    /// What it costs by the prices published for its day; `None` where they are not known.
     pub cost: Option<MicroDollars>,
 }
 
@@ -128,11 +128,16 @@ impl Calls {
         }
         let model = model.or_else(|| session.head.model.clone());
         let agent = session.agent;
+        let at = at.or(session.head.updated);
+        let prices = model.as_deref().and_then(|model| match at {
+            Some(at) => prices_at(model, at),
+            None => known_prices(model),
+        });
         let spent = SpentCall {
             agent,
             project: project.map(str::to_string),
-            at: at.or(session.head.updated),
-            cost: model.as_deref().and_then(known_prices).and_then(|prices: Prices| cost(&usage, &prices)),
+            at,
+            cost: prices.and_then(|prices| cost(&usage, &prices)),
             model,
             usage,
         };
@@ -252,6 +257,18 @@ mod tests {
         check(&[(Claude, Some("m"), 9), (Claude, Some("m"), 1)], [1, 10, 1000, 100, 9]);
         check(&[(Claude, Some("m"), 9), (Codex, Some("m"), 9)], [2, 20, 2000, 200, 18]);
         check(&[(Claude, None, 9), (Claude, None, 9)], [2, 20, 2000, 200, 18]);
+    }
+
+    #[test]
+    fn a_call_is_priced_by_its_day() {
+        let mut all = Calls::default();
+        for at in ["2025-06-09T12:00:00Z", "2025-06-11T12:00:00Z"] {
+            let call = CountedCall { at: Timestamp::parse(at), model: Some("o3".into()), ..call(None, 100) };
+            all.add(&session(Agent::Codex), None, call);
+        }
+        // Of 1,110 input tokens 1,000 came from a cache; nothing is charged for writing to it.
+        let costs: Vec<_> = all.calls.iter().map(|call| call.cost).collect();
+        assert_eq!(costs, [Some(MicroDollars(7_600)), Some(MicroDollars(1_520))]);
     }
 
     #[test]

@@ -21,10 +21,12 @@ use crate::commands::models::ModelsOptions;
 use crate::commands::policy::PolicyArgs;
 use crate::commands::purge::PurgeOptions;
 use crate::commands::recall::RecallOptions;
+use crate::commands::report::ReportOptions;
 use crate::commands::sessions::SessionsArgs;
 use crate::commands::skills::SkillsArgs;
 use crate::commands::trust::TrustArgs;
 use crate::commands::usage::UsageOptions;
+use crate::commands::web::WebOptions;
 use crate::options::TalkOptions;
 use crate::output::Color;
 
@@ -33,9 +35,12 @@ const STYLES: Styles =
 
 /// The commands by purpose. One that stands in no group is listed as the last of all.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Look into sessions of any agent", &["inspect", "recall", "sessions", "eval", "usage", "archive"]),
+    (
+        "Look into sessions of any agent",
+        &["inspect", "recall", "sessions", "eval", "usage", "archive", "web", "report"],
+    ),
     ("Shorten them", &["compress", "rules", "requests", "handoff"]),
-    ("Work beside another agent", &["install", "uninstall", "guard", "mcp", "gateway", "web"]),
+    ("Work beside another agent", &["install", "uninstall", "guard", "mcp", "gateway"]),
     ("The agent", &["models", "memory", "skills", "agents", "policy", "trust"]),
     ("Longhaul itself", &["demo", "doctor", "purge", "completions", "man", "help"]),
 ];
@@ -118,6 +123,10 @@ pub(crate) enum Command {
     Guard(GuardArgs),
     /// Serve recorded sessions, rules and memory to other agents (MCP); manage the servers that Longhaul's agent uses.
     Mcp(McpArgs),
+    /// Write a session as one web page to share, secrets taken out.
+    Report(ReportOptions),
+    /// Open a page over all sessions, their contexts and compactions, search and memory; nothing leaves this machine.
+    Web(WebOptions),
     /// Check your setup and report problems.
     Doctor(DoctorOptions),
     /// Print a shell completion script.

@@ -72,10 +72,10 @@ fn run() -> ExitCode {
         return talk(&args.talk, || load_agent_settings(color, &withheld), color);
     };
     let done = match command {
-        Command::Inspect(options) => find_session(&mut options.file)
+        Command::Inspect(options) => find_session(&mut options.file, !options.json)
             .and_then(|()| load_settings())
             .and_then(|settings| commands::inspect::run(options, &settings, &screen)),
-        Command::Compress(options) => find_session(&mut options.file)
+        Command::Compress(options) => find_session(&mut options.file, !options.json)
             .and_then(|()| load_settings())
             .and_then(|settings| commands::compress::run(options, &settings, color)),
         Command::Eval(options) => commands::eval::run(options, load_settings, color),
@@ -95,6 +95,10 @@ fn run() -> ExitCode {
         Command::Install(options) => commands::install::run(options, color),
         Command::Uninstall(options) => commands::install::run_uninstall(options, color),
         Command::Guard(args) => commands::guard::run(args, &screen),
+        Command::Report(options) => find_session(&mut options.session)
+            .and_then(|()| load_settings())
+            .and_then(|settings| commands::report::run(options, &settings, color)),
+        Command::Web(options) => commands::web::run(options, load_settings),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(Args::definition(), *shell),
         Command::Man(options) => commands::man::run(options, Args::definition()),
@@ -135,11 +139,13 @@ fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
 }
 
 /// Replaces the name of a session by its file. `latest`, which is also meant where none is named, is the one of this folder
-/// that was used last, by whatever agent.
-fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
+/// that was used last, by whatever agent; a person at a terminal who names none is asked.
+fn find_session(file: &mut PathBuf, may_ask: bool) -> anyhow::Result<()> {
     let is_unnamed = *file == Path::new(found::UNNAMED);
     *file = if is_unnamed || *file == Path::new(project::LATEST) && file.symlink_metadata().is_err() {
-        let session = found::latest()?;
+        let mut sessions = found::recent()?;
+        let place = if is_unnamed && may_ask { reports::found::choose(&sessions, now())? } else { 0 };
+        let session = sessions.swap_remove(place);
         if is_unnamed {
             eprintln!("note: {}", reports::found::chosen(&session, now()));
         }

@@ -9,13 +9,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 
 mod sandbox;
-use sandbox::Sandbox;
+use sandbox::{Sandbox, text};
 
 const CALLER: &str = "11111111-aaaa-4aaa-8aaa-000000000001";
 const EARLIER: &str = "22222222-bbbb-4bbb-8bbb-000000000002";
 
 /// A record of a Claude Code session.
-fn record(session: &str, number: usize, kind: &str, content: &Value) -> String {
+fn record(folder: &Path, session: &str, number: usize, kind: &str, content: &Value) -> String {
     let message = match kind {
         "user" => json!({"role": "user", "content": content}),
         _ => {
@@ -25,7 +25,7 @@ fn record(session: &str, number: usize, kind: &str, content: &Value) -> String {
     let uuid = |number: usize| format!("00000000-0000-4000-8000-{number:012}");
     let parent = if number == 1 { Value::Null } else { json!(uuid(number - 1)) };
     let line = json!({
-        "type": kind, "uuid": uuid(number), "parentUuid": parent, "sessionId": session, "isSidechain": false, "cwd": "/home/dev/app",
+        "type": kind, "uuid": uuid(number), "parentUuid": parent, "sessionId": session, "isSidechain": false, "cwd": folder,
         "version": "2.1.326", "timestamp": format!("2026-11-02T10:{number:02}:00.000Z"), "message": message,
     });
     format!("{line}\n")
@@ -41,7 +41,7 @@ fn sandbox() -> Sandbox {
         let lines = records
             .iter()
             .enumerate()
-            .map(|(index, (kind, content))| record(session, index + 1, kind, content));
+            .map(|(index, (kind, content))| record(&folder, session, index + 1, kind, content));
         let file: PathBuf = sandbox.path("claude/projects").join(&slug).join(format!("{session}.jsonl"));
         fs::create_dir_all(file.parent().expect("a folder")).expect("made");
         fs::write(file, lines.collect::<String>()).expect("written");
@@ -91,6 +91,10 @@ impl Client {
         command.arg("mcp").current_dir(sandbox.path(".")).stdin(Stdio::piped()).stdout(Stdio::piped());
         command.env("LONGHAUL_HOME", sandbox.path("home")).env("CLAUDE_CONFIG_DIR", sandbox.path("claude"));
         command.env("CODEX_HOME", sandbox.path("codex")).env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+        command.env("HOME", sandbox.path("user"));
+        ["OPENCODE_DB", "XDG_DATA_HOME", "XDG_CONFIG_HOME"].iter().for_each(|name| {
+            command.env_remove(name);
+        });
         command.env_remove("CLAUDE_PROJECT_DIR").env_remove("CLAUDE_CODE_SESSION_ID");
         command.envs(variables.iter().copied());
         let mut child = command.spawn().expect("it runs");
@@ -341,7 +345,7 @@ fn only_the_users_own_words_are_remembered_or_kept() {
     assert!(kept.contains("11111111:m1"), "{kept}");
     assert!(client.done("rule", &json!({"text": "Clean the zebra cache."})).starts_with("Kept"));
     assert!(client.done("rule", &json!({"text": "Clean the zebra cache."})).contains("kept already"));
-    assert!(client.done("state", &json!({})).contains("[m1, kept] Clean the zebra cache."));
+    assert!(client.done("state", &json!({})).contains("[m1] Clean the zebra cache."));
     client.ends();
     let inbox = sandbox.json(&["memory", "inbox", "list", "--json"]);
     assert_eq!(inbox["patches"].as_array().map(Vec::len), Some(1), "{inbox}");
@@ -457,7 +461,78 @@ fn longhauls_agent_can_use_it_over_http() {
     let output = sandbox.run_with(&trusted, &["mcp", "test"]);
     let told = sandbox::text(&output.stdout);
     assert!(
-        !output.status.success() && told.contains("wants a sign-in") && !told.contains("a-wrong-token"),
+        !output.status.success()
+            && told.contains("refuses the credentials")
+            && !told.contains("a-wrong-token"),
         "{told}"
     );
+}
+
+#[test]
+fn a_kept_rule_comes_back_with_the_guard_and_stands_in_snapshots() {
+    let sandbox = sandbox();
+    let mut client = Client::of_claude(&sandbox);
+    assert!(client.done("rule", &json!({"text": "Clean the zebra cache."})).starts_with("Kept"));
+    client.ends();
+    let projects = fs::read_dir(sandbox.path("claude/projects")).expect("projects").flatten();
+    let folder = projects.map(|entry| entry.path()).next().expect("one");
+    let transcript = folder.join(format!("{CALLER}.jsonl"));
+    let call = json!({
+        "session_id": CALLER, "transcript_path": transcript, "cwd": sandbox.path("."), "hook_event_name": "SessionStart", "source": "compact",
+    });
+    let guarded = sandbox.feed(&["guard"], call.to_string().as_bytes());
+    assert!(guarded.status.success());
+    assert!(text(&guarded.stdout).contains("- [m1] Clean the zebra cache."), "{}", text(&guarded.stdout));
+    let shown = transcript.display().to_string();
+    let rules = |json: &Value| -> String { json["rules"].to_string() };
+    assert!(rules(&sandbox.json(&["rules", "list", &shown, "--json"])).contains("Clean the zebra cache."));
+    assert!(rules(&sandbox.json(&["inspect", &shown, "--json"])).contains("Clean the zebra cache."));
+    let snapshot = sandbox.done(&["compress", &shown, "--force", "--dry-run", "--json"]);
+    assert!(snapshot.contains("Clean the zebra cache."), "{snapshot}");
+    // It is of this session alone.
+    let other = folder.join(format!("{EARLIER}.jsonl")).display().to_string();
+    assert!(!rules(&sandbox.json(&["rules", "list", &other, "--json"])).contains("Clean the zebra cache."));
+    // Imported, it is a rule of the copy.
+    let imported = sandbox.done(&["sessions", "import", &shown]);
+    assert!(
+        rules(&sandbox.json(&["rules", "list", "latest", "--json"])).contains("Clean the zebra"),
+        "{imported}"
+    );
+}
+
+#[test]
+fn sessions_of_every_agent_are_served_and_those_that_only_the_archive_has() {
+    let sandbox = sandbox();
+    let here = sandbox.path(".").canonicalize().expect("a folder");
+    let qwen = |kind: &str, parent: Value, uuid: &str, message: Value| {
+        json!({"uuid": uuid, "parentUuid": parent, "sessionId": "qwen-0001-0001", "timestamp": "2026-11-02T10:00:00.000Z",
+            "type": kind, "cwd": here, "version": "0.15.0", "message": message})
+    };
+    let asked = qwen(
+        "user",
+        Value::Null,
+        "a",
+        json!({"role": "user", "parts": [{"text": "Paint the giraffe blue."}]}),
+    );
+    let answered =
+        qwen("assistant", json!("a"), "b", json!({"role": "model", "parts": [{"text": "Painted."}]}));
+    let sandbox = sandbox
+        .with("user/.qwen/projects/here/chats/qwen-0001-0001.jsonl", &format!("{asked}\n{answered}\n"));
+    let archive = sandbox.run_with(
+        &[("CLAUDE_CONFIG_DIR", &sandbox.path("claude").display().to_string())],
+        &["archive", "sync"],
+    );
+    assert!(archive.status.success(), "{}", text(&archive.stderr));
+    let projects = fs::read_dir(sandbox.path("claude/projects")).expect("projects").flatten();
+    let folder = projects.map(|entry| entry.path()).next().expect("one");
+    fs::remove_file(folder.join(format!("{EARLIER}.jsonl"))).expect("Claude Code cleans up");
+    let mut client = Client::of_claude(&sandbox);
+    let sessions = client.done("sessions", &json!({}));
+    assert!(sessions.contains("qwen") && sessions.contains("Paint the giraffe blue."), "{sessions}");
+    assert!(sessions.contains("22222222 claude") && sessions.contains("only in the archive"), "{sessions}");
+    assert!(client.done("recall", &json!({"query": "giraffe"})).contains("qwen-000:m1"), "{sessions}");
+    let recalled = client.done("recall", &json!({"query": "mismatched zebra"}));
+    assert!(recalled.contains("22222222:m3"), "{recalled}");
+    assert!(client.done("read", &json!({"ref": "22222222:m3"})).contains("error[E0308]"));
+    client.ends();
 }

@@ -29,6 +29,8 @@ pub struct Survey {
     reader: FactReader,
     facts: Sequence<Facts>,
     total: Estimate,
+    /// The total by kind, in the order of [`Kind::ALL`].
+    by_kind: [Estimate; Kind::ALL.len()],
     growth: Growth,
     dropped: Estimate,
     counts: CountHistory,
@@ -117,15 +119,15 @@ impl Survey {
         match change {
             Change::Put(message) => {
                 let facts = self.facts_of(message);
-                let size = facts.size;
+                self.count_in(&facts);
                 let before = self.facts.put(message.id.clone(), facts);
-                self.resize(before.as_ref(), size);
+                self.count_out(before.as_slice());
             }
             Change::PutAfter { after, message } => {
                 let facts = self.facts_of(message);
-                let size = facts.size;
+                self.count_in(&facts);
                 let before = self.facts.put_after(after, message.id.clone(), facts);
-                self.resize(before.as_ref(), size);
+                self.count_out(before.as_slice());
             }
             Change::Extend { id, parts } => self.extend(id, parts),
             Change::RewindTo(id) => {
@@ -152,27 +154,44 @@ impl Survey {
         Facts { counted: self.counts.count_of(message), ..self.reader.facts_of(message) }
     }
 
-    fn resize(&mut self, before: Option<&Facts>, after: Estimate) {
-        self.total += after;
-        if let Some(before) = before {
-            self.total -= before.size;
+    fn count_in(&mut self, facts: &Facts) {
+        self.total += facts.size;
+        for (kind, size) in &facts.kinds {
+            self.by_kind[*kind as usize] += *size;
+        }
+    }
+
+    fn count_out(&mut self, taken: &[Facts]) {
+        for facts in taken {
+            self.total -= facts.size;
+            for (kind, size) in &facts.kinds {
+                self.by_kind[*kind as usize] -= *size;
+            }
         }
     }
 
     fn drop_all(&mut self, taken: &[Facts]) {
-        for facts in taken {
-            self.total -= facts.size;
-            self.dropped += facts.size;
-        }
+        self.count_out(taken);
+        self.dropped += taken.iter().map(|facts| facts.size).sum();
+    }
+
+    /// The tokens of the messages now, by estimate: of each kind, in the order of [`Kind::ALL`].
+    pub fn tokens_by_kind(&self) -> [TokenCount; Kind::ALL.len()] {
+        self.by_kind.map(Estimate::tokens)
     }
 
     fn extend(&mut self, id: &MessageId, parts: &[Part]) {
         let Some(facts) = self.facts.get_mut(id) else { return };
-        let before = facts.size;
+        self.total -= facts.size;
+        for (kind, size) in &facts.kinds {
+            self.by_kind[*kind as usize] -= *size;
+        }
         facts.shape.extend(parts, facts.parts);
         self.reader.add_parts(facts, parts);
         self.total += facts.size;
-        self.total -= before;
+        for (kind, size) in &facts.kinds {
+            self.by_kind[*kind as usize] += *size;
+        }
     }
 
     /// Breakdown of the tokens now by estimate, with the system instruction and tools given beside the messages.
@@ -658,6 +677,30 @@ mod tests {
         ]);
         assert_eq!((breakdown.total.0, breakdown.dropped.0, breakdown.messages), (1, 110, 1));
         assert_eq!(breakdown.growth.iter().map(|size| size.0).collect::<Vec<_>>(), [10, 110, 10, 0, 1]);
+    }
+
+    #[test]
+    fn kinds_follow_every_change() {
+        let mut survey = Survey::default();
+        let changes = [
+            user("u1", &"a".repeat(40)),
+            model("m1", vec![Part::model_text("b".repeat(80))]),
+            Change::Extend { id: "m1".into(), parts: vec![Part::model_text("b".repeat(40))] },
+            user("u2", &"a".repeat(400)),
+            Change::RewindTo("u2".into()),
+            user("u1", &"a".repeat(80)),
+        ];
+        let seen: Vec<(u64, u64)> = changes
+            .iter()
+            .map(|change| {
+                survey.apply(change);
+                let kinds = survey.tokens_by_kind();
+                (kinds[Kind::User as usize].0, kinds[Kind::ModelText as usize].0)
+            })
+            .collect();
+        assert_eq!(seen, [(10, 0), (10, 20), (10, 30), (110, 30), (10, 30), (20, 30)]);
+        survey.apply(&Change::Restart);
+        assert_eq!(survey.tokens_by_kind(), [TokenCount::ZERO; Kind::ALL.len()]);
     }
 
     #[test]

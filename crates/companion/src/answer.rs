@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use longhaul_directives::QuotedRule;
 use longhaul_text::hash_text;
 use longhaul_workspace::write_private_cache;
 use serde_json::{Value, json};
@@ -30,33 +31,41 @@ impl GuardMemory {
     }
 }
 
-/// The answer to a call, for the handler with this number (from 1); none if the guard has nothing to say.
+/// The answer to a call, for the handler with this number (from 1); none if the guard has nothing to say. `kept` are sentences
+/// that were kept as rules of the session.
 ///
 /// # Errors
 /// If the session cannot be read.
-pub fn answer(call: &HookCall, handler: usize, memory: &GuardMemory) -> Result<Option<String>, GuardError> {
+pub fn answer(
+    call: &HookCall,
+    handler: usize,
+    memory: &GuardMemory,
+    kept: &[QuotedRule],
+) -> Result<Option<String>, GuardError> {
     let Some(transcript) = call.transcript.as_deref() else { return Ok(None) };
     match &call.moment {
-        HookMoment::Compacted => Ok(added(call, transcript, &SessionRecord::open(transcript)?, handler)),
+        HookMoment::Compacted => {
+            Ok(added(call, transcript, &SessionRecord::open(transcript, kept)?, handler))
+        }
         HookMoment::Resumed | HookMoment::Prompted => {
             if !may_be_unguarded(transcript) {
                 return Ok(None);
             }
-            let record = SessionRecord::open(transcript)?;
+            let record = SessionRecord::open(transcript, kept)?;
             let is_due = !record.compactions.is_empty() && !record.is_guarded;
             Ok(if is_due { added(call, transcript, &record, handler) } else { None })
         }
         HookMoment::BeforeCompaction if call.dialect == HookDialect::Claude && handler == 1 => {
-            Ok(focus(&SessionRecord::open(transcript)?))
+            Ok(focus(&SessionRecord::open(transcript, kept)?))
         }
-        HookMoment::BeforeRequest(request) if handler == 1 => rewritten(request, transcript, memory),
+        HookMoment::BeforeRequest(request) if handler == 1 => rewritten(request, transcript, memory, kept),
         HookMoment::BeforeCompaction | HookMoment::BeforeRequest(_) | HookMoment::Other => Ok(None),
     }
 }
 
 impl SessionRecord {
-    fn open(path: &Path) -> Result<Self, GuardError> {
-        Self::read(File::open(path).map_err(GuardError::Open)?)
+    fn open(path: &Path, kept: &[QuotedRule]) -> Result<Self, GuardError> {
+        Self::read_with(File::open(path).map_err(GuardError::Open)?, kept)
     }
 }
 
@@ -107,7 +116,12 @@ fn may_be_unguarded(transcript: &Path) -> bool {
 }
 
 /// The request with the guard's text behind the agent's summary: the same bytes in each request after that compaction.
-fn rewritten(request: &Value, transcript: &Path, memory: &GuardMemory) -> Result<Option<String>, GuardError> {
+fn rewritten(
+    request: &Value,
+    transcript: &Path,
+    memory: &GuardMemory,
+    kept: &[QuotedRule],
+) -> Result<Option<String>, GuardError> {
     let Some(messages) = request.get("messages").and_then(Value::as_array) else { return Ok(None) };
     let Some((index, text)) = find_summary(messages) else { return Ok(None) };
     let known = memory.file(transcript, text);
@@ -115,7 +129,7 @@ fn rewritten(request: &Value, transcript: &Path, memory: &GuardMemory) -> Result
         Ok(guard) => guard,
         Err(_) => {
             let file = File::open(transcript).map_err(GuardError::Open)?;
-            let record = SessionRecord::read_to_last_compaction(file)?;
+            let record = SessionRecord::read_to_last_compaction(file, kept)?;
             let session = transcript.to_string_lossy();
             let guard =
                 guard_texts(&record, &session, GuardRoom::REQUEST).into_iter().next().unwrap_or_default();
@@ -197,7 +211,7 @@ mod tests {
                 moment: HookMoment::BeforeRequest(request.clone()),
                 transcript: Some(transcript.clone()),
             };
-            let said = answer(&call, 1, memory).expect("readable").expect("an answer");
+            let said = answer(&call, 1, memory, &[]).expect("readable").expect("an answer");
             let said: Value = serde_json::from_str(&said).expect("JSON");
             said["hookSpecificOutput"]["llm_request"]["messages"].clone()
         };
@@ -224,8 +238,8 @@ mod tests {
             moment,
             transcript: Some("/nowhere/s.jsonl".into()),
         };
-        assert!(answer(&call(HookMoment::Compacted), 1, &memory).is_err());
-        assert_eq!(answer(&call(HookMoment::Prompted), 1, &memory).expect("quiet"), None);
-        assert_eq!(answer(&call(HookMoment::Other), 1, &memory).expect("quiet"), None);
+        assert!(answer(&call(HookMoment::Compacted), 1, &memory, &[]).is_err());
+        assert_eq!(answer(&call(HookMoment::Prompted), 1, &memory, &[]).expect("quiet"), None);
+        assert_eq!(answer(&call(HookMoment::Other), 1, &memory, &[]).expect("quiet"), None);
     }
 }

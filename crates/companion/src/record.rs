@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use longhaul_conversation::{Body, Message, Ordinal, Origin, Part, Role, TokenCount};
-use longhaul_directives::{UserRequest, UserRequests, UserRule, UserRules};
+use longhaul_directives::{QuotedRule, UserRequest, UserRequests, UserRule, UserRules};
 use longhaul_formats::{HistoryStep, ReadError, read_history};
 use longhaul_ledger::Ledger;
 
@@ -71,23 +71,32 @@ impl SessionRecord {
     /// # Errors
     /// If it cannot be read, or is no session of a known format.
     pub fn read(input: impl Read) -> Result<Self, GuardError> {
+        Self::read_with(input, &[])
+    }
+
+    /// As [`Self::read`], with sentences that were kept as rules of this session.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_with(input: impl Read, kept: &[QuotedRule]) -> Result<Self, GuardError> {
         let history = read_history(input)?;
-        Ok(Self::of_steps(&history.steps))
+        Ok(Self::of_steps(&history.steps, kept))
     }
 
     /// The record as it stood at the last compaction, or as it stands now if there was none.
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_to_last_compaction(input: impl Read) -> Result<Self, GuardError> {
+    pub fn read_to_last_compaction(input: impl Read, kept: &[QuotedRule]) -> Result<Self, GuardError> {
         let history = read_history(input)?;
         let is_compaction = |step: &HistoryStep| matches!(step, HistoryStep::Compacted { .. });
         let end = history.steps.iter().rposition(is_compaction).map_or(history.steps.len(), |last| last + 1);
-        Ok(Self::of_steps(&history.steps[..end]))
+        Ok(Self::of_steps(&history.steps[..end], kept))
     }
 
-    fn of_steps(steps: &[HistoryStep]) -> Self {
+    fn of_steps(steps: &[HistoryStep], kept: &[QuotedRule]) -> Self {
         let mut record = Self::default();
+        record.rules.expect_quoted(kept.iter().cloned());
         for (index, event) in remaining(steps).into_iter().enumerate() {
             match event {
                 HistoryStep::Said(message) => record.observe(message, index),

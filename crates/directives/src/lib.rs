@@ -26,7 +26,8 @@ mod user_words;
 pub use annotated::{AnnotatedPart, typed_texts};
 pub use requests::{Evidence, EvidenceKind, Overheard, RequestState, UserRequest, UserRequests};
 pub use rules::{
-    Instruction, Retirement, RuleFeatures, RuleId, UserRule, UserRules, instructions_of, rule_features,
+    Instruction, QuotedRule, Retirement, RuleFeatures, RuleId, UserRule, UserRules, instructions_of,
+    rule_features,
 };
 pub use typed::{Said, Voice, said_units};
 pub use user_words::{KeptWords, TypedWords, UserWords};

@@ -17,6 +17,8 @@ pub struct SessionInfo {
     pub title: Option<String>,
     /// The models that answered, each once, in order of appearance.
     pub models: Vec<String>,
+    /// The model that the user chose for the session, by a name that finds it again.
+    pub chosen_model: Option<String>,
     /// The window the file states for its model.
     pub window: Option<TokenCount>,
     /// The folder the agent worked in.
@@ -66,6 +68,7 @@ impl SessionInfo {
             session_id: None,
             title: None,
             models: Vec::new(),
+            chosen_model: None,
             window: None,
             directory: None,
             project: None,

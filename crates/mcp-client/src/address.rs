@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Request, Response, StatusCode, Uri};
 use longhaul_providers::{HttpClient, Network};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::config::ServerAddress;
 use crate::lines::{LONGEST_LINE, failure, parse};
+use crate::oauth::{TokenKeeper, checked};
 
 /// The header that names a session.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -36,6 +37,9 @@ pub(crate) struct ServerRequests {
 }
 
 struct Shared {
+    name: String,
+    /// Has the token of who signed in.
+    keeper: Option<TokenKeeper>,
     client: HttpClient,
     address: Uri,
     headers: HeaderMap,
@@ -47,7 +51,7 @@ struct Shared {
 }
 
 impl ServerRequests {
-    pub(crate) fn new(address: &ServerAddress) -> Result<Self, String> {
+    pub(crate) fn new(name: &str, address: &ServerAddress) -> Result<Self, String> {
         let uri: Uri = address.url.parse().map_err(|_| "its address is not a URL".to_string())?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
             return Err("its address must begin with https:// or http://".into());
@@ -62,7 +66,19 @@ impl ServerRequests {
         }
         let network = Network { proxies: address.proxies.clone(), ..Network::default() };
         let (answers, incoming) = mpsc::unbounded_channel();
+        // A header of the user's own wins, and a token never travels in the open.
+        let may_sign_in = !address.oauth.is_disabled && !headers.contains_key(AUTHORIZATION);
+        let keeper = address.tokens.clone().filter(|_| may_sign_in && checked(&address.url).is_ok());
+        let keeper = keeper.map(|store| TokenKeeper {
+            name: name.to_string(),
+            url: address.url.clone(),
+            config: (*address.oauth).clone(),
+            store,
+            renewing: tokio::sync::Mutex::default(),
+        });
         let shared = Shared {
+            name: name.to_string(),
+            keeper,
             client: HttpClient::new(network),
             address: uri,
             headers,
@@ -91,19 +107,49 @@ impl Shared {
     }
 
     async fn try_post(&self, message: &ClientJsonRpcMessage, id: Option<&Value>) -> Result<(), String> {
-        let body = serde_json::to_vec(message).map_err(|error| error.to_string())?;
+        let body = Bytes::from(serde_json::to_vec(message).map_err(|error| error.to_string())?);
+        let token = match &self.keeper {
+            Some(keeper) => keeper.token(&self.client).await.map_err(|reason| self.wants_sign_in(&reason))?,
+            None => None,
+        };
+        let mut response = self.send(body.clone(), token.as_deref()).await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let (Some(keeper), Some(refused)) = (&self.keeper, &token)
+        {
+            let renewed = keeper.renewed(&self.client, refused).await;
+            let token = renewed.map_err(|reason| self.wants_sign_in(&reason))?;
+            response = self.send(body, Some(&token)).await?;
+        }
+        if let Some(session) = response.headers().get(SESSION) {
+            self.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(SESSION, session.clone());
+        }
+        self.take_response(response, id).await
+    }
+
+    /// Sends a message once.
+    async fn send(&self, body: Bytes, token: Option<&str>) -> Result<Response<Incoming>, String> {
         let mut request = Request::post(self.address.clone());
         if let Some(headers) = request.headers_mut() {
             headers.extend(self.headers.clone());
             headers.extend(self.learned.lock().unwrap_or_else(PoisonError::into_inner).clone());
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+            if let Some(token) = token {
+                let value = HeaderValue::try_from(format!("Bearer {token}"));
+                let mut value = value.map_err(|_| "its token cannot be sent".to_string())?;
+                value.set_sensitive(true);
+                headers.insert(AUTHORIZATION, value);
+            }
         }
-        let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
-        let response = self.client.send(request).await?;
-        if let Some(session) = response.headers().get(SESSION) {
-            self.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(SESSION, session.clone());
-        }
+        let request = request.body(Full::new(body)).map_err(|error| error.to_string())?;
+        self.client.send(request).await
+    }
+
+    fn wants_sign_in(&self, reason: &str) -> String {
+        format!("it wants a sign-in ({reason}): run `longhaul mcp auth {}`", self.name)
+    }
+
+    async fn take_response(&self, response: Response<Incoming>, id: Option<&Value>) -> Result<(), String> {
         let status = response.status();
         let kind = response
             .headers()
@@ -112,7 +158,10 @@ impl Shared {
             .unwrap_or_default()
             .to_string();
         if status == StatusCode::UNAUTHORIZED {
-            return Err("it wants a sign-in, which is not supported yet: set a token in headers".into());
+            return Err(match &self.keeper {
+                Some(_) => self.wants_sign_in("401"),
+                None => "it refuses the credentials in its headers (401)".into(),
+            });
         }
         if !status.is_success() && !kind.starts_with("application/json") {
             let text = collect(response).await.unwrap_or_default();
@@ -259,7 +308,7 @@ mod tests {
     fn addresses_and_headers_are_checked() {
         let server = |url: &str, header: &str| {
             let headers = vec![("Authorization".into(), header.into())];
-            ServerRequests::new(&ServerAddress { url: url.into(), headers, ..ServerAddress::default() })
+            ServerRequests::new("s", &ServerAddress { url: url.into(), headers, ..ServerAddress::default() })
                 .map(|_| ())
         };
         assert_eq!(server("https://example.org/mcp", "Bearer x"), Ok(()));

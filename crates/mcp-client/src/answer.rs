@@ -1,7 +1,7 @@
 //! The result of a call as the agent takes it: text, and pictures beside it.
 
 use longhaul_conversation::{Body, Media, MediaData, Origin, Part};
-use longhaul_tools::ToolAnswer;
+use longhaul_tools::{ToolAnswer, ToolOutcome};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 /// The most pictures and sounds that are taken, and their size together in base64.
@@ -10,6 +10,21 @@ const LARGEST_MEDIA: usize = 8 << 20;
 
 /// An answer of a result. Whatever the text says, it is the output of a tool.
 pub(crate) fn answer(result: CallToolResult) -> ToolAnswer {
+    let structured = result.content.is_empty().then_some(result.structured_content).flatten();
+    let answer = match structured {
+        Some(structured) => ToolAnswer::succeeded(structured.to_string()),
+        None => answer_of(result.content),
+    };
+    match result.is_error {
+        Some(true) => {
+            ToolAnswer { outcome: ToolOutcome::Failed(answer.outcome.text().to_string()), ..answer }
+        }
+        _ => answer,
+    }
+}
+
+/// The text of some content, with pictures and sounds beside it.
+pub(crate) fn answer_of(content: Vec<ContentBlock>) -> ToolAnswer {
     let mut texts: Vec<String> = Vec::new();
     let mut media: Vec<Part> = Vec::new();
     let mut room = LARGEST_MEDIA;
@@ -22,7 +37,7 @@ pub(crate) fn answer(result: CallToolResult) -> ToolAnswer {
         let body = Body::Media(Box::new(Media { mime, data: MediaData::Base64(data) }));
         media.push(Part::new(Origin::Tool, body));
     };
-    for block in result.content {
+    for block in content {
         match block {
             ContentBlock::Text(text) => texts.push(text.text),
             ContentBlock::Image(image) => attach(image.mime_type, image.data, &mut texts),
@@ -41,27 +56,16 @@ pub(crate) fn answer(result: CallToolResult) -> ToolAnswer {
             _ => texts.push("[content of an unknown kind]".into()),
         }
     }
-    if texts.is_empty()
-        && media.is_empty()
-        && let Some(structured) = &result.structured_content
-    {
-        texts.push(structured.to_string());
-    }
     let text = match texts.is_empty() {
         true if media.is_empty() => "(no output)".to_string(),
         _ => texts.join("\n"),
     };
-    let answer = match result.is_error {
-        Some(true) => ToolAnswer::failed(text),
-        _ => ToolAnswer::succeeded(text),
-    };
-    ToolAnswer { media, ..answer }
+    ToolAnswer { media, ..ToolAnswer::succeeded(text) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_tools::ToolOutcome;
     use serde_json::json;
 
     fn of(value: serde_json::Value) -> ToolAnswer {

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use longhaul_providers::Proxies;
 
+use crate::oauth::{OAuthConfig, TokenStore};
+
 /// A server to connect to.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
@@ -42,6 +44,10 @@ pub struct ServerAddress {
     pub headers: Vec<(String, String)>,
     /// The proxies to go through.
     pub proxies: Proxies,
+    /// What settings say about signing in.
+    pub oauth: Box<OAuthConfig>,
+    /// The file of tokens; without one nobody signs in.
+    pub tokens: Option<TokenStore>,
 }
 
 impl fmt::Debug for ServerAddress {

@@ -78,7 +78,8 @@ impl Connection {
                 (opened.await, Some(process))
             }
             ServerPlace::Address(address) => {
-                let transport = ServerRequests::new(address).map_err(|reason| (reason, false))?;
+                let transport =
+                    ServerRequests::new(&config.name, address).map_err(|reason| (reason, false))?;
                 (timeout(limit, serve_client_with_lifecycle(client, transport, lifecycle)).await, None)
             }
         };

@@ -14,6 +14,8 @@ mod connection;
 mod lines;
 mod listing;
 mod naming;
+mod oauth;
+mod offers;
 mod search;
 mod server;
 mod servers;
@@ -22,6 +24,7 @@ mod worker;
 
 pub use config::{ServerAddress, ServerCommand, ServerConfig, ServerOrigin, ServerPlace};
 pub use naming::{TOOL_PREFIX, tool_name};
+pub use oauth::{OAuthConfig, SignInError, TokenStore, sign_in};
 pub use search::TOOL_SEARCH;
 pub use server::ServerStatus;
 pub use servers::{McpServers, ServerReport};

@@ -2,11 +2,14 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use longhaul_tools::ToolAnswer;
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
-use crate::calls::{CallRequest, Calls};
+use crate::calls::{self, CallRequest, Calls, Wanted};
 use crate::config::ServerConfig;
 use crate::listing::Listing;
+use crate::offers::Offers;
 use crate::tool::McpTool;
 
 /// One server: what was configured, and what is known of it.
@@ -17,6 +20,7 @@ pub(crate) struct Server {
     /// The tools that it listed when it was first connected: what is declared stays.
     tools: OnceLock<Vec<McpTool>>,
     left_out: OnceLock<Vec<String>>,
+    offers: OnceLock<Offers>,
     restarts: Mutex<u32>,
 }
 
@@ -36,8 +40,8 @@ impl Server {
     pub(crate) fn new(config: ServerConfig) -> (Self, Calls) {
         let (calls, receiver) = mpsc::unbounded_channel();
         let status = watch::Sender::new(ServerStatus::Connecting);
-        let (tools, left_out) = (OnceLock::new(), OnceLock::new());
-        (Self { config, calls, status, tools, left_out, restarts: Mutex::default() }, receiver)
+        let (tools, left_out, offers) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        (Self { config, calls, status, tools, left_out, offers, restarts: Mutex::default() }, receiver)
     }
 
     pub(crate) fn status(&self) -> ServerStatus {
@@ -62,11 +66,22 @@ impl Server {
         }
     }
 
-    pub(crate) fn set_listing(&self, listing: Listing) {
+    pub(crate) fn set_listing(&self, listing: Listing, offers: Offers, problems: Vec<String>) {
         let tool = |listed| McpTool { server: self.config.name.clone(), listed, calls: self.calls.clone() };
         // After a restart the tools are those that the model knows already.
         let _ = self.tools.set(listing.tools.into_iter().map(tool).collect());
-        let _ = self.left_out.set(listing.left_out);
+        let _ = self.left_out.set(listing.left_out.into_iter().chain(problems).collect());
+        let _ = self.offers.set(offers);
+    }
+
+    /// What it offers beside tools; none before it was connected.
+    pub(crate) fn offers(&self) -> Option<&Offers> {
+        self.offers.get()
+    }
+
+    /// Asks it for something; `None` if that was cancelled.
+    pub(crate) async fn call(&self, wanted: Wanted, cancel: &CancellationToken) -> Option<ToolAnswer> {
+        calls::call(&self.calls, &self.config.name, wanted, cancel).await
     }
 
     pub(crate) fn count_restart(&self) {

@@ -4,17 +4,22 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use longhaul_tools::{Tool, ToolSource};
+use longhaul_tools::{BoxFuture, OfferedPrompt, Tool, ToolAnswer, ToolOutcome, ToolSource};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::calls::Wanted;
 use crate::config::ServerConfig;
+use crate::offers::{ListedPrompt, read_arguments};
 use crate::search::{LoadedTools, ToolSearch};
 use crate::server::{Server, ServerStatus, all_tools};
 use crate::worker;
 
 /// Beyond so many tools of servers only their names are declared.
 pub(crate) const DECLARED_AT_ONCE: usize = 15;
+
+/// The longest that a command waits for servers that are still starting.
+const LONGEST_START: Duration = Duration::from_secs(15);
 
 /// The servers of an agent. Dropping them ends their processes.
 pub struct McpServers {
@@ -40,6 +45,10 @@ pub struct ServerReport {
     pub left_out: Vec<String>,
     /// The number of restarts.
     pub restarts: u32,
+    /// The resources that it lists, each as a prompt names it behind an `@`.
+    pub resources: Vec<String>,
+    /// The commands that fill in its prompts.
+    pub prompts: Vec<String>,
 }
 
 impl McpServers {
@@ -86,6 +95,13 @@ impl McpServers {
             tools: server.tools().iter().map(|tool| tool.listed.declaration.name.clone()).collect(),
             left_out: server.left_out().to_vec(),
             restarts: server.restarts(),
+            resources: resources_of(server),
+            prompts: server
+                .offers()
+                .map(|offers| {
+                    offers.prompts.iter().map(|prompt| format!("/{}", prompt.offered.name)).collect()
+                })
+                .unwrap_or_default(),
         };
         self.servers.iter().map(report).collect()
     }
@@ -97,6 +113,32 @@ impl McpServers {
 }
 
 impl ToolSource for McpServers {
+    fn resources(&self) -> Vec<String> {
+        self.servers.iter().flat_map(resources_of).collect()
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        name: &'a str,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Option<ToolAnswer>> {
+        Box::pin(self.answer_resource(name, cancel))
+    }
+
+    fn prompts(&self) -> Vec<OfferedPrompt> {
+        let offers = self.servers.iter().filter_map(|server| server.offers());
+        offers.flat_map(|offers| &offers.prompts).map(|prompt| prompt.offered.clone()).collect()
+    }
+
+    fn fill_in_prompt<'a>(
+        &'a self,
+        name: &'a str,
+        words: &'a str,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Option<ToolAnswer>> {
+        Box::pin(self.answer_prompt(name, words, cancel))
+    }
+
     fn tools(&self) -> Vec<&dyn Tool> {
         let all = all_tools(&self.servers);
         if all.len() <= DECLARED_AT_ONCE {
@@ -109,6 +151,55 @@ impl ToolSource for McpServers {
             );
         }
         tools
+    }
+}
+
+/// The resources of a server, as a prompt names them.
+fn resources_of(server: &Arc<Server>) -> Vec<String> {
+    let offers = server.offers().into_iter();
+    offers
+        .flat_map(|offers| &offers.resources)
+        .map(|resource| format!("{}:{}", server.config.name, resource.uri))
+        .collect()
+}
+
+impl McpServers {
+    /// The prompt of a name, as `NAME` or `SERVER:NAME`; of two with the same name the first.
+    fn find_prompt(&self, name: &str) -> Option<(&Server, &ListedPrompt)> {
+        let (server, own) = name.split_once(':').map_or((None, name), |(server, own)| (Some(server), own));
+        let meant =
+            self.servers.iter().filter(|known| server.is_none_or(|server| known.config.name == server));
+        let mut prompts = meant.filter_map(|server| {
+            let mut prompts = server.offers()?.prompts.iter();
+            Some((&**server, prompts.find(|prompt| prompt.offered.name == own)?))
+        });
+        prompts.next()
+    }
+
+    async fn answer_prompt(&self, name: &str, words: &str, cancel: &CancellationToken) -> Option<ToolAnswer> {
+        if self.find_prompt(name).is_none() {
+            // A server may still be starting.
+            cancel.run_until_cancelled(self.settle(LONGEST_START)).await;
+        }
+        let (server, prompt) = self.find_prompt(name)?;
+        let args = match read_arguments(&prompt.offered, words) {
+            Ok(args) => args.into_iter().map(|(name, value)| (name, value.into())).collect(),
+            Err(reason) => return Some(ToolAnswer::failed(format!("Could not fill in /{name}: {reason}."))),
+        };
+        let wanted = Wanted::Prompt { name: prompt.own_name.clone(), args };
+        let answer = server.call(wanted, cancel).await;
+        Some(answer.unwrap_or_else(|| ToolAnswer::new(ToolOutcome::Cancelled("Stopped.".into()))))
+    }
+
+    async fn answer_resource(&self, name: &str, cancel: &CancellationToken) -> Option<ToolAnswer> {
+        let (server, given) = name.split_once(':')?;
+        let server = self.servers.iter().find(|known| known.config.name == server)?;
+        let uri = match server.offers() {
+            Some(offers) => offers.address(&server.config.name, given),
+            None => given.to_string(),
+        };
+        let answer = server.call(Wanted::Resource { uri }, cancel).await;
+        Some(answer.unwrap_or_else(|| ToolAnswer::new(ToolOutcome::Cancelled("Stopped.".into()))))
     }
 }
 

@@ -4,9 +4,9 @@ use longhaul_conversation::ToolDeclaration;
 use longhaul_display::text::fit;
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use crate::calls::CallRequest;
+use crate::calls::{self, CallRequest, Wanted};
 use crate::listing::ListedTool;
 
 /// The most columns of the arguments in a question.
@@ -39,28 +39,14 @@ impl Tool for McpTool {
 
     fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            let request = CallRequest {
-                tool: self.listed.name.clone(),
-                args: call.args.as_object().cloned().unwrap_or_default(),
-                cancel: call.cancel.clone(),
-                reply,
-            };
-            let sent = self.calls.send(request);
-            let answered = match sent {
-                Ok(()) => call.cancel.run_until_cancelled(answer).await,
-                Err(_) => return ToolAnswer::failed(format!("The MCP server {} was stopped.", self.server)),
-            };
-            match answered {
-                Some(Ok(answer)) => answer,
-                Some(Err(_)) if !call.cancel.is_cancelled() => {
-                    ToolAnswer::failed(format!("The MCP server {} was stopped.", self.server))
-                }
-                _ => ToolAnswer::new(ToolOutcome::Cancelled(
+            let args = call.args.as_object().cloned().unwrap_or_default();
+            let wanted = Wanted::Tool { name: self.listed.name.clone(), args };
+            calls::call(&self.calls, &self.server, wanted, call.cancel).await.unwrap_or_else(|| {
+                ToolAnswer::new(ToolOutcome::Cancelled(
                     "The user stopped this call. The server was told; what it had done by then stays done."
                         .into(),
-                )),
-            }
+                ))
+            })
         })
     }
 }

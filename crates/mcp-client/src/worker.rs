@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use longhaul_tools::ToolAnswer;
-use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ContentBlock, GetPromptRequestParams, GetPromptResponse,
+    ReadResourceRequestParams, ReadResourceResponse,
+};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::answer;
-use crate::calls::{CallRequest, Calls};
+use crate::answer::{answer, answer_of};
+use crate::calls::{CallRequest, Calls, Wanted};
 use crate::connection::Connection;
+use crate::offers::Offers;
 use crate::server::{Server, ServerStatus};
 
 /// A server that ended is started so many times again, each time for a call.
@@ -77,7 +81,8 @@ async fn open(server: &Server) -> Option<Connection> {
     server.set_status(ServerStatus::Connecting);
     match Connection::open(&server.config).await {
         Ok((connection, listing)) => {
-            server.set_listing(listing);
+            let (offers, problems) = Offers::of(connection.peer(), server.config.timeout).await;
+            server.set_listing(listing, offers, problems);
             server.set_status(ServerStatus::Ready);
             Some(connection)
         }
@@ -95,22 +100,49 @@ fn refuse(call: CallRequest, server: &Server, reason: &str) {
 }
 
 async fn make_call(server: Arc<Server>, peer: Peer<RoleClient>, call: CallRequest) {
-    let CallRequest { tool, args, cancel, reply } = call;
+    let CallRequest { wanted, cancel, reply } = call;
     let name = &server.config.name;
-    let params = CallToolRequestParams::new(tool).with_arguments(args);
     // Whatever ends the wait, a request that is dropped is cancelled at the server.
-    let asked = cancel.run_until_cancelled(timeout(server.config.timeout, peer.call_tool_once(params))).await;
+    let asked = cancel.run_until_cancelled(timeout(server.config.timeout, ask(&peer, wanted))).await;
     let failed =
         |reason: String| ToolAnswer::failed(format!("The MCP server {name} did not answer: {reason}."));
     let answered = match asked {
         None => return,
         Some(Err(_)) => failed(format!("no answer within {} s", server.config.timeout.as_secs_f32())),
-        Some(Ok(Ok(CallToolResponse::Complete(result)))) => answer(result),
-        Some(Ok(Ok(_))) => failed("it asks for input or a task, which Longhaul does not offer".into()),
+        Some(Ok(Ok(Some(answer)))) => answer,
+        Some(Ok(Ok(None))) => failed("it asks for input or a task, which Longhaul does not offer".into()),
         Some(Ok(Err(ServiceError::McpError(error)))) => {
             ToolAnswer::failed(format!("The MCP server {name} refused the call: {}", error.message))
         }
         Some(Ok(Err(error))) => failed(error.to_string()),
     };
     let _ = reply.send(answered);
+}
+
+/// Asks the server; none if it does not answer with what is wanted.
+async fn ask(peer: &Peer<RoleClient>, wanted: Wanted) -> Result<Option<ToolAnswer>, ServiceError> {
+    Ok(match wanted {
+        Wanted::Tool { name, args } => {
+            match peer.call_tool_once(CallToolRequestParams::new(name).with_arguments(args)).await? {
+                CallToolResponse::Complete(result) => Some(answer(result)),
+                _ => None,
+            }
+        }
+        Wanted::Resource { uri } => match peer.read_resource_once(ReadResourceRequestParams::new(uri)).await?
+        {
+            ReadResourceResponse::Complete(read) => {
+                Some(answer_of(read.contents.into_iter().map(ContentBlock::resource).collect()))
+            }
+            _ => None,
+        },
+        Wanted::Prompt { name, args } => {
+            let params = GetPromptRequestParams::new(name).with_arguments(args);
+            match peer.get_prompt_once(params).await? {
+                GetPromptResponse::Complete(prompt) => {
+                    Some(answer_of(prompt.messages.into_iter().map(|message| message.content).collect()))
+                }
+                _ => None,
+            }
+        }
+    })
 }

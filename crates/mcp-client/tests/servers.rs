@@ -245,6 +245,54 @@ async fn servers_and_what_they_started_end_with_the_agent() {
     }
 }
 
+/// A server that also has resources and prompts.
+const OFFERING: &str = r#"say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$i" "$1"; }
+while IFS= read -r line; do
+  i=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"method":"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"t","version":"1"}}';;
+    *'"method":"tools/list"'*) say '{"tools":[]}';;
+    *'"method":"resources/list"'*) say '{"resources":[{"uri":"memo://notes/1","name":"First"}]}';;
+    *'"method":"prompts/list"'*) say '{"prompts":[{"name":"Code Review","description":"Reviews.\u001b[2J","arguments":[{"name":"lang","required":true},{"name":"focus"}]}]}';;
+    *'"memo://notes/1"'*) say '{"contents":[{"uri":"memo://notes/1","text":"remember the milk"}]}';;
+    *'"method":"resources/read"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"no such memo"}}\n' "$i";;
+    *'"method":"prompts/get"'*'"lang":"rust"'*) say '{"messages":[{"role":"user","content":{"type":"text","text":"Review the Rust code."}}]}';;
+  esac
+done"#;
+
+#[tokio::test]
+async fn resources_are_read_and_prompts_are_filled_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let servers = start(vec![
+        config("memo", folder.path(), OFFERING),
+        config("plain", folder.path(), &script(ONE_TOOL, HELLO)),
+    ])
+    .await;
+    let report = &servers.reports()[0];
+    assert_eq!(
+        (&report.resources[..], &report.prompts[..]),
+        (&["memo:memo://notes/1".to_string()][..], &["/code-review".to_string()][..])
+    );
+    let cancel = CancellationToken::new();
+    let read = async |name: &str| servers.read_resource(name, &cancel).await.map(|answer| answer.outcome);
+    let milk = Some(ToolOutcome::Succeeded("[memo://notes/1]\nremember the milk".into()));
+    for name in ["memo:memo://notes/1", "memo://notes/1", "memo:First"] {
+        assert_eq!(read(name).await, milk, "{name}");
+    }
+    failed(&read("memo:memo://notes/2").await.expect("of a server"), "no such memo");
+    assert_eq!((read("nobody:x").await, read("word").await), (None, None));
+    let fill = async |name: &str, words: &str| {
+        servers.fill_in_prompt(name, words, &cancel).await.map(|answer| answer.outcome)
+    };
+    let review = Some(ToolOutcome::Succeeded("Review the Rust code.".into()));
+    assert_eq!(fill("code-review", "--lang=rust").await, review);
+    assert_eq!(fill("memo:code-review", "rust").await, review);
+    failed(&fill("code-review", "").await.expect("a prompt"), "lang is missing: /code-review --lang=…");
+    assert_eq!((fill("other", "").await, fill("plain:code-review", "rust").await), (None, None));
+    let described = &servers.prompts()[0].description;
+    assert!(described.starts_with("Reviews.") && !described.contains('\u{1b}'), "{described:?}");
+}
+
 /// A server over HTTP that answers with events, and wants its session and revision named again. It serves until the test ends.
 fn http_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -1,10 +1,9 @@
 //! The session of the caller, as far as its client tells.
 
-use std::path::Path;
-
+use longhaul_stores::Agent;
 use serde_json::{Map, Value};
 
-use crate::library::{Agent, KnownSession, Library};
+use crate::library::{KnownSession, Library};
 
 /// The variables by which a client names its session; only Claude Code sets one.
 #[derive(Clone, Debug, Default)]
@@ -33,15 +32,8 @@ impl Caller {
             return Self { session: Some(session), agent: Some(Agent::Codex) };
         }
         let client = client.unwrap_or_default().to_lowercase();
-        let agent = [
-            ("claude", Agent::Claude),
-            ("codex", Agent::Codex),
-            ("gemini", Agent::Longhaul),
-            ("longhaul", Agent::Longhaul),
-        ]
-        .into_iter()
-        .find(|(name, _)| client.contains(name))
-        .map(|(_, agent)| agent);
+        let words = client.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let agent = words.filter_map(Agent::from_word).next();
         match &environment.claude_session {
             // A client that Claude Code's shell started inherits the variable without being Claude Code.
             Some(session) if agent.is_none_or(|agent| agent == Agent::Claude) => {
@@ -52,13 +44,19 @@ impl Caller {
     }
 
     /// Its session among those on disk: the one it names, else the one its agent used last in this folder.
-    pub(crate) fn find<'l>(&self, library: &'l Library, folder: &Path) -> Option<&'l KnownSession> {
+    pub(crate) fn find<'l>(&self, library: &'l Library) -> Option<&'l KnownSession> {
         if let Some(id) = &self.session {
             return library.sessions().iter().find(|session| session.id == *id);
         }
         let agent = self.agent?;
-        library.sessions().iter().find(|session| session.agent == agent && session.is_of(folder))
+        library.sessions().iter().find(|session| session.is_here && is_written_by(session.agent, agent))
     }
+}
+
+/// True if an agent writes this kind of session: Gemini CLI and Longhaul continue each other's.
+fn is_written_by(session: Agent, agent: Agent) -> bool {
+    let kind = |agent: Agent| if agent == Agent::Longhaul { Agent::Gemini } else { agent };
+    kind(session) == kind(agent)
 }
 
 /// The session id in the `_meta` of Codex's requests, whose value may be an object or JSON text.
@@ -106,9 +104,11 @@ mod tests {
             Some(Agent::Codex),
         );
         check(None, &json!({"x-codex-turn-metadata": "oops"}), "codex", None, Some(Agent::Codex));
-        check(None, &json!({}), "gemini-cli-mcp-client", None, Some(Agent::Longhaul));
-        check(None, &json!({}), "opencode", None, None);
+        check(None, &json!({}), "gemini-cli-mcp-client", None, Some(Agent::Gemini));
+        check(None, &json!({}), "opencode", None, Some(Agent::Opencode));
+        check(None, &json!({}), "Cursor", None, Some(Agent::Cursor));
+        check(None, &json!({}), "spinner", None, None);
         // Gemini CLI in a shell of Claude Code.
-        check(Some("c1"), &json!({}), "gemini-cli-mcp-client", None, Some(Agent::Longhaul));
+        check(Some("c1"), &json!({}), "gemini-cli-mcp-client", None, Some(Agent::Gemini));
     }
 }

@@ -3,14 +3,13 @@
 //!
 //! - [`serve_stdio`] answers on standard input and output until the client is gone, [`serve_http`] on loopback who has the token;
 //! - every tool answers with text of at most 8,000 characters, the same for the same files, framed as quotes of a record;
-//! - `library` alone knows where sessions lie, `caller` alone which one is calling.
+//! - `library` has the sessions, those of the common discovery and those that only the archive still has; `caller` knows which one is calling.
 //!
-//! Nothing here reads the environment: [`CallerEnvironment`] and [`AgentFolders`] come from the program.
+//! Which session a client names in its environment is a [`CallerEnvironment`], which comes from the program.
 
 mod arguments;
 mod caller;
 mod evidence;
-mod kept_rules;
 mod library;
 mod page;
 mod protocol;
@@ -18,5 +17,4 @@ mod quote;
 mod tools;
 
 pub use caller::CallerEnvironment;
-pub use library::AgentFolders;
 pub use protocol::{AccessToken, ServerOptions, serve_http, serve_stdio};

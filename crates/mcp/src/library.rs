@@ -1,139 +1,132 @@
-//! The sessions on this machine: where each agent keeps them, and how one is found. No other module knows.
+//! The sessions that calls are about: those that the common discovery finds, and those that only the archive still has.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-use longhaul_app::environment;
-use longhaul_app::project::Project;
-use longhaul_app::sessions::SeenParts;
-use longhaul_conversation::{Change, Message, Timestamp};
+use longhaul_app::found::{self, Reach, resume_command};
+use longhaul_app::recall::RecallSource;
+use longhaul_app::{archive, sessions};
+use longhaul_archive::ArchivedSession;
+use longhaul_conversation::{Message, Origin, Timestamp};
 use longhaul_formats::{Event, SessionInfo, read};
-use longhaul_sessions::{Store, title_from};
-use longhaul_workspace::{Projects, canonical_workspace};
-use serde_json::Value;
-
-/// The most session files that are looked at, newest first.
-const MOST_FILES: usize = 2_000;
-
-/// A title is looked for in so many bytes of a file.
-const TITLE_BYTES: u64 = 256 * 1024;
-
-/// The longest first line of a Codex session that is read to learn its folder; it holds the whole system prompt.
-const LONGEST_HEAD: u64 = 1 << 20;
+use longhaul_sessions::title_from;
+use longhaul_stores::{Agent, FoundSession, Head};
+use longhaul_workspace::main_worktree;
 
 /// The shortest id that is shown.
 const SHORTEST_ID: usize = 8;
 
-/// The folders in which other agents keep their files.
-#[derive(Clone, Debug, Default)]
-pub struct AgentFolders {
-    /// Claude Code's: `~/.claude`.
-    pub claude: Option<PathBuf>,
-    /// Codex's: `~/.codex`.
-    pub codex: Option<PathBuf>,
-}
+/// The size that a session in a database is taken to have.
+const DATABASE_SESSION: u64 = 1 << 20;
 
-/// An agent whose sessions are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Agent {
-    /// Longhaul and Gemini CLI, which share their sessions.
-    Longhaul,
-    /// Claude Code.
-    Claude,
-    /// Codex.
-    Codex,
-}
-
-/// The sessions to look for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Those of the current folder.
-    Project,
-    /// All.
-    Everywhere,
-}
-
-/// A session on disk.
+/// A session on disk, or in the archive.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownSession {
     pub(crate) agent: Agent,
     pub(crate) id: String,
-    pub(crate) path: PathBuf,
-    /// When something was last added.
-    pub(crate) updated: Timestamp,
-    /// The folder it belongs to, if that is known.
-    folder: Option<PathBuf>,
-    /// Its title, if its list has one.
-    title: Option<String>,
-    pub(crate) size: u64,
+    /// True if it is about the current folder's repository.
+    pub(crate) is_here: bool,
+    found: FoundSession,
+    /// Its copy, where its agent has deleted it.
+    archived: Option<ArchivedSession>,
 }
 
-/// The sessions that were found, newest first.
+/// The sessions that were found, the one used last first.
 #[derive(Debug, Default)]
 pub(crate) struct Library {
     sessions: Vec<KnownSession>,
 }
 
-impl Agent {
-    /// The names that `agent` arguments take.
-    pub(crate) const NAMES: [&'static str; 4] = ["claude", "codex", "gemini", "longhaul"];
-
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        match name {
-            "claude" => Some(Self::Claude),
-            "codex" => Some(Self::Codex),
-            "gemini" | "longhaul" => Some(Self::Longhaul),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Longhaul => "longhaul",
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-        }
-    }
+/// The words that `agent` arguments take.
+pub(crate) fn agent_words() -> Vec<&'static str> {
+    Agent::ALL.iter().map(|agent| agent.as_str()).collect()
 }
 
 impl KnownSession {
-    /// Returns true if it belongs to this folder.
-    pub(crate) fn is_of(&self, folder: &Path) -> bool {
-        self.folder.as_deref() == Some(folder)
+    fn of(found: FoundSession, is_here: bool) -> Self {
+        Self { agent: found.agent, id: found.head.id.clone(), is_here, found, archived: None }
     }
 
-    /// Its title: a summary, or the beginning of the first request.
-    pub(crate) fn title(&self) -> String {
-        if let Some(title) = &self.title {
-            return title.clone();
-        }
-        let Ok(file) = File::open(&self.path) else { return String::new() };
-        let mut first = None;
-        let mut look = |event| {
-            let Event::Change(Change::Put(message)) = event else { return };
-            if first.is_none() {
-                first = typed_text(&message);
-            }
+    /// A session that only the archive has.
+    fn archived(session: &ArchivedSession, is_here: bool) -> Option<Self> {
+        let source = &session.source;
+        let used = Timestamp::from_millis(session.copied_at);
+        let head = Head {
+            id: source.session.clone(),
+            directory: source.project.clone(),
+            updated: Some(used),
+            ..Head::default()
         };
-        let info = read(file.take(TITLE_BYTES), &mut look).ok();
-        let title = info.and_then(|info| info.title).or(first);
+        let found = FoundSession {
+            agent: Agent::from_word(&source.agent)?,
+            path: source.path.clone(),
+            size: Some(session.bytes()),
+            modified: used,
+            head,
+            children: Vec::new(),
+        };
+        Some(Self { archived: Some(session.clone()), ..Self::of(found, is_here) })
+    }
+
+    /// The time when it was last used.
+    pub(crate) fn used(&self) -> Timestamp {
+        self.found.used()
+    }
+
+    /// Its size in bytes, as far as that is known without reading it.
+    pub(crate) fn size(&self) -> u64 {
+        self.found.size.unwrap_or(DATABASE_SESSION)
+    }
+
+    /// Its title, or the beginning of the first request.
+    pub(crate) fn title(&self) -> String {
+        if self.archived.is_none() {
+            return self.found.head.title.clone().unwrap_or_default();
+        }
+        let mut first = None;
+        let info = self.each_message(&mut |message| {
+            if first.is_none() {
+                let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
+                let mut texts = typed.filter_map(|part| part.as_text()).map(str::trim);
+                first = texts.find(|text| !text.is_empty()).map(str::to_string);
+            }
+        });
+        let title = info.ok().and_then(|info| info.title).or(first);
         title.map(|title| title_from(&title)).unwrap_or_default()
     }
 
-    /// The command that resumes it in its own agent.
-    pub(crate) fn resume(&self) -> String {
-        match self.agent {
-            Agent::Longhaul => format!("longhaul --resume {}", self.id),
-            Agent::Claude => format!("claude --resume {}", self.id),
-            Agent::Codex => format!("codex resume {}", self.id),
+    /// The command that continues it, unless its agent has deleted it.
+    pub(crate) fn resume(&self) -> Option<String> {
+        let resume = || resume_command(self.agent, &self.id, &self.found.path);
+        self.archived.is_none().then(resume)
+    }
+
+    /// The file as its agent has it, or had it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.found.path
+    }
+
+    /// The file to read.
+    fn readable(&self) -> anyhow::Result<PathBuf> {
+        match (&self.archived, archive::find()?) {
+            (Some(session), Some(archive)) => archive::session_file(&archive, session),
+            _ => Ok(self.found.path.clone()),
+        }
+    }
+
+    /// What recall reads of it.
+    pub(crate) fn recall_sources(&self) -> Vec<RecallSource> {
+        match &self.archived {
+            None => RecallSource::all_of(&self.found),
+            Some(_) => {
+                let path = self.readable().unwrap_or_else(|_| self.found.path.clone());
+                vec![RecallSource { session: self.id.clone(), path }]
+            }
         }
     }
 
     /// Reads everything that was ever said in it, each thing once.
     pub(crate) fn each_message(&self, sink: &mut dyn FnMut(&Message)) -> Result<SessionInfo, String> {
-        let mut seen = SeenParts::default();
+        let mut seen = sessions::SeenParts::default();
         self.each_event(&mut |event| {
             if let Event::Change(change) = event
                 && let Some(message) = seen.new_parts(&change)
@@ -145,30 +138,23 @@ impl KnownSession {
 
     /// Reads it as it was recorded.
     pub(crate) fn each_event(&self, sink: &mut dyn FnMut(Event)) -> Result<SessionInfo, String> {
-        let failed = |error: &dyn std::fmt::Display| format!("could not read session {}: {error}", self.id);
-        let file = File::open(&self.path).map_err(|error| failed(&error))?;
-        read(file, sink).map_err(|error| failed(&error))
+        let opened = self.readable().and_then(|path| sessions::open(&path));
+        let read = opened.and_then(|file| Ok(read(file, sink)?));
+        read.map_err(|error| format!("could not read session {}: {error:#}", self.id))
     }
 }
 
-fn typed_text(message: &Message) -> Option<String> {
-    let typed = message.parts.iter().filter(|part| part.origin == longhaul_conversation::Origin::User);
-    let mut texts = typed.filter_map(|part| part.as_text()).map(str::trim);
-    texts.find(|text| !text.is_empty()).map(str::to_string)
-}
-
 impl Library {
-    /// Lists what is there. An agent whose files cannot be listed has none.
-    pub(crate) fn load(folders: &AgentFolders, reach: Reach, folder: &Path) -> Self {
-        let mut sessions = own_sessions(reach);
-        if let Some(claude) = &folders.claude {
-            sessions.extend(claude_sessions(&claude.join("projects"), reach, folder));
-        }
-        if let Some(codex) = &folders.codex {
-            sessions.extend(codex_sessions(&codex.join("sessions"), reach, folder));
-        }
-        sessions.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.id.cmp(&b.id)));
-        sessions.dedup_by(|a, b| a.path == b.path);
+    /// Lists what is there. What cannot be read is left out.
+    pub(crate) fn load(reach: Reach, folder: &Path) -> Self {
+        let mut is_here = found::is_here();
+        let found = found::find(Reach::Everything).sessions.into_iter().map(|session| {
+            let is_here = is_here(&session);
+            KnownSession::of(session, is_here)
+        });
+        let mut sessions: Vec<KnownSession> = found.chain(only_archived(folder)).collect();
+        sessions.retain(|session| session.is_here || reach == Reach::Everything);
+        sessions.sort_by(|a, b| b.used().cmp(&a.used()).then_with(|| a.id.cmp(&b.id)));
         Self { sessions }
     }
 
@@ -200,153 +186,33 @@ impl Library {
     }
 }
 
-/// Sessions in our own store.
-fn own_sessions(reach: Reach) -> Vec<KnownSession> {
-    let listed = |store: &Store, folder: &Path| -> Vec<KnownSession> {
-        let listing = store.list().unwrap_or_default();
-        let known = listing.sessions.into_iter().map(|session| KnownSession {
-            agent: Agent::Longhaul,
-            id: session.id().to_string(),
-            updated: session.updated,
-            folder: Some(folder.to_path_buf()),
-            title: Some(session.display_name()),
-            size: session.size,
-            path: session.path,
-        });
-        known.collect()
+/// The sessions that their agents have deleted and the archive has. An archive that cannot be opened has none.
+fn only_archived(folder: &Path) -> Vec<KnownSession> {
+    let Ok(Some(archive)) = archive::find() else { return Vec::new() };
+    let here = main_worktree(folder);
+    let known = |session: &ArchivedSession| {
+        let project = session.source.project.as_deref().map(Path::new);
+        KnownSession::archived(session, project.is_some_and(|project| main_worktree(project) == here))
     };
-    match reach {
-        Reach::Project => match Project::find() {
-            Ok(Some(project)) => listed(&project.store(), &project.folder),
-            _ => Vec::new(),
-        },
-        Reach::Everywhere => {
-            let home = environment::home(&environment::of_process()).ok().flatten();
-            let Some(home) = home else { return Vec::new() };
-            let projects = Projects::of(&home).list().unwrap_or_default();
-            projects.iter().flat_map(|(folder, id)| listed(&Store::of(&home.project(id)), folder)).collect()
-        }
-    }
-}
-
-/// Claude Code's: a folder for each project, named by its path, and in it a file for each session.
-fn claude_sessions(projects: &Path, reach: Reach, folder: &Path) -> Vec<KnownSession> {
-    let of_folder = |path: &Path| -> String {
-        path.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
-    };
-    let here = of_folder(folder);
-    let folders = match reach {
-        Reach::Project => vec![projects.join(&here)],
-        Reach::Everywhere => entries(projects),
-    };
-    let files = folders.into_iter().flat_map(|project| {
-        let is_here = project.file_name().is_some_and(|name| name == here.as_str());
-        entries(&project).into_iter().map(move |file| (file, is_here))
-    });
-    let known = files.filter_map(|(path, is_here)| {
-        let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_string();
-        let folder = is_here.then(|| folder.to_path_buf());
-        known(Agent::Claude, id, path, folder)
-    });
-    newest(known.collect())
-}
-
-/// Codex's: folders for year, month and day, whose files say in their first line where they belong.
-fn codex_sessions(sessions: &Path, reach: Reach, folder: &Path) -> Vec<KnownSession> {
-    let mut files = vec![sessions.to_path_buf()];
-    for _ in 0..4 {
-        files = files.iter().flat_map(|folder| entries(folder)).collect();
-    }
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    // Names begin with the time.
-    files.sort_by(|a, b| b.file_name().cmp(&a.file_name()));
-    files.truncate(MOST_FILES);
-    let known = files.into_iter().filter_map(|path| {
-        let (id, directory) = codex_head(&path)?;
-        let directory = directory.map(|path| canonical_workspace(&path).unwrap_or(path));
-        known(Agent::Codex, id, path, directory)
-    });
-    known.filter(|session| reach == Reach::Everywhere || session.is_of(folder)).collect()
-}
-
-/// The id and the folder in the first line of a Codex session.
-fn codex_head(path: &Path) -> Option<(String, Option<PathBuf>)> {
-    let mut line = Vec::new();
-    BufReader::new(File::open(path).ok()?).take(LONGEST_HEAD).read_until(b'\n', &mut line).ok()?;
-    let head: Value = serde_json::from_slice(&line).ok()?;
-    let meta = head.get("payload").unwrap_or(&head);
-    let id = meta.get("id")?.as_str()?.to_string();
-    Some((id, meta.get("cwd").and_then(Value::as_str).map(PathBuf::from)))
-}
-
-fn known(agent: Agent, id: String, path: PathBuf, folder: Option<PathBuf>) -> Option<KnownSession> {
-    let metadata = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let updated = Timestamp::from_millis(i64::try_from(since.as_millis()).ok()?);
-    Some(KnownSession { agent, id, path, updated, folder, title: None, size: metadata.len() })
-}
-
-fn newest(mut sessions: Vec<KnownSession>) -> Vec<KnownSession> {
-    sessions.sort_by_key(|session| std::cmp::Reverse(session.updated));
-    sessions.truncate(MOST_FILES);
-    sessions
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
+    archive.sessions().into_iter().filter(|session| session.is_deleted()).filter_map(known).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn write(path: &Path, text: &str) {
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        std::fs::write(path, text).expect("written");
-    }
-
-    fn ids(sessions: &[KnownSession]) -> Vec<&str> {
-        let mut ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
-        ids.sort_unstable();
-        ids
-    }
-
-    #[test]
-    fn sessions_of_other_agents_are_found_by_folder() {
-        let root = tempfile::tempdir().expect("a folder");
-        let here = Path::new("/home/dev/my app");
-        let claude = root.path().join("projects");
-        write(&claude.join("-home-dev-my-app/aaaaaaaa-1.jsonl"), "{}\n");
-        write(&claude.join("-home-dev-my-app/aaaaaaaa-1/subagents/x.jsonl"), "{}\n");
-        write(&claude.join("-home-dev-my-app/notes.txt"), "");
-        write(&claude.join("-home-dev-other/bbbbbbbb-2.jsonl"), "{}\n");
-        assert_eq!(ids(&claude_sessions(&claude, Reach::Project, here)), ["aaaaaaaa-1"]);
-        assert_eq!(ids(&claude_sessions(&claude, Reach::Everywhere, here)), ["aaaaaaaa-1", "bbbbbbbb-2"]);
-        let codex = root.path().join("sessions");
-        let head = |id: &str, cwd: &str| {
-            format!("{{\"type\":\"session_meta\",\"payload\":{{\"id\":\"{id}\",\"cwd\":\"{cwd}\"}}}}\n")
-        };
-        write(
-            &codex.join("2026/11/02/rollout-2026-11-02T10-00-00-c1.jsonl"),
-            &head("c1", "/home/dev/my app"),
-        );
-        write(&codex.join("2026/11/03/rollout-2026-11-03T10-00-00-c2.jsonl"), &head("c2", "/home/dev/other"));
-        write(&codex.join("2026/11/03/rollout-2026-11-03T11-00-00-c3.jsonl"), "garbage\n");
-        assert_eq!(ids(&codex_sessions(&codex, Reach::Project, here)), ["c1"]);
-        assert_eq!(ids(&codex_sessions(&codex, Reach::Everywhere, here)), ["c1", "c2"]);
-    }
-
     #[test]
     fn an_id_is_as_short_as_it_can_be_told() {
-        let session = |id: &str| KnownSession {
-            agent: Agent::Codex,
-            id: id.into(),
-            path: PathBuf::new(),
-            updated: Timestamp::from_millis(0),
-            folder: None,
-            title: None,
-            size: 0,
+        let session = |id: &str| {
+            let found = FoundSession {
+                agent: Agent::Codex,
+                path: PathBuf::new(),
+                size: None,
+                modified: Timestamp::from_millis(0),
+                head: Head { id: id.into(), ..Head::default() },
+                children: Vec::new(),
+            };
+            KnownSession::of(found, true)
         };
         let library = Library {
             sessions: vec![

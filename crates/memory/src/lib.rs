@@ -68,9 +68,10 @@ pub use render::{
     render_system, render_update,
 };
 pub use save::{
-    Fact, FactChange, FactEdit, FactScope, KnownMemory, Proposal, ProposedScope, RememberedFact, SAVE_TOOL,
-    SaveCall, SavedFact, edit_fact, find_facts, parse_save_call, pick_facts, propose_scope, remove_fact,
-    save_fact, save_failure, save_in_folder, save_schema, save_target,
+    Fact, FactChange, FactEdit, FactPreview, FactScope, KnownMemory, Proposal, ProposedScope, RememberedFact,
+    SAVE_TOOL, SaveCall, SavedFact, edit_fact, find_facts, parse_save_call, pick_facts, preview_edit,
+    preview_removal, propose_scope, remove_fact, save_fact, save_failure, save_in_folder, save_schema,
+    save_target,
 };
 pub use settings::{
     Budgets, ContextNames, Discovery, ImportFormat, ImportRules, IncludedFolders, Labels, MemorySettings,

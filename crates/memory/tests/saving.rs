@@ -8,7 +8,7 @@ use std::path::Path;
 use longhaul_conversation::Timestamp;
 use longhaul_memory::{
     Fact, FactChange, FactScope, KnownMemory, MemoryError, Proposal, SavedFact, edit_fact, find_facts,
-    pick_facts, remove_fact, save_fact, save_target,
+    pick_facts, preview_edit, preview_removal, remove_fact, save_fact, save_target,
 };
 use longhaul_workspace::LockTimeout;
 use proptest::prelude::*;
@@ -252,6 +252,9 @@ fn facts_have_numbers_and_are_found_by_words() {
 fn check_removed(which: &str, file: &str, after: &str) {
     let world = remembering();
     let facts = pick_facts(&find_facts(&world.places, &world.settings), which);
+    let preview = preview_removal(&facts[0]).expect("it is there");
+    assert_eq!(fs::read_to_string(world.path(file)).expect("readable"), preview.before);
+    assert_eq!(preview.after, after);
     remove_fact(&facts[0], &world.places, &world.settings, LockTimeout::default()).expect("removed");
     assert_eq!(fs::read_to_string(world.path(file)).expect("readable"), after);
     // No lock is left in a project.
@@ -282,11 +285,14 @@ fn a_fact_is_edited_in_its_place() {
         let found = pick_facts(&find_facts(&world.places, &world.settings), which);
         edit_fact(&found[0], fact(text), &world.places, &world.settings, now(), LockTimeout::default())
     };
+    let found = pick_facts(&find_facts(&world.places, &world.settings), "Fridays");
+    let preview = preview_edit(&found[0], &fact("Deploys happen on Mondays"), now()).expect("it is there");
     let edited = edit("Fridays", "Deploys happen on Mondays").expect("edited");
     assert_eq!((edited.same, edited.contradicts), (None, None));
     let file = world.path("user/.gemini/tmp/app/memory/GEMINI.md");
     let expected = "## Gemini Added Memories\r\n- Deploys happen on Mondays <!-- saved 2026-03-04 -->\r\n";
     assert_eq!(fs::read_to_string(&file).expect("readable"), expected);
+    assert_eq!(preview.after, expected);
     // What other files say to it is told.
     let edited = edit("Mondays", "Tests run with npm").expect("edited");
     let known = edited.contradicts.as_ref().expect("a line");

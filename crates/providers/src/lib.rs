@@ -54,6 +54,6 @@ pub use known::{KnownProvider, known_providers};
 pub use limits::AnswerLimits;
 pub use names::{Choice, choose, compressor_for, default_model, model_aliases};
 pub use offers::OfferedModel;
-pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices, priced_models};
+pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices, priced_models, prices_at};
 pub use retry::{RetrySettings, Surroundings, Waiting};
 pub use settings::{Endpoint, EndpointError, Key, ModelSettings, ProviderSettings};

@@ -5,7 +5,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 use std::sync::LazyLock;
 
-use longhaul_conversation::{TokenCount, Usage};
+use longhaul_conversation::{Timestamp, TokenCount, Usage};
 
 use crate::data::entries;
 
@@ -44,29 +44,45 @@ pub struct CacheWriting {
     pub hour: MicroDollars,
 }
 
-/// The published prices, by name.
-static TABLE: LazyLock<Vec<(&str, Prices)>> =
+/// A line of the table.
+struct PriceLine {
+    name: &'static str,
+    prices: Prices,
+    /// The start of the day on which other prices took their place.
+    until: Option<Timestamp>,
+}
+
+/// The published prices, those that ended above those that followed.
+static TABLE: LazyLock<Vec<PriceLine>> =
     LazyLock::new(|| entries(include_str!("data/prices.txt")).map(read_line).collect());
 
-fn read_line(line: &'static str) -> (&'static str, Prices) {
-    let words: Vec<&str> = line.split_whitespace().collect();
+fn read_line(line: &'static str) -> PriceLine {
+    let (figures, until) = match line.split_once(" until ") {
+        Some((figures, date)) => (figures, Some(date.trim())),
+        None => (line, None),
+    };
+    let until =
+        until.map(|date| Timestamp::parse(date).unwrap_or_else(|| panic!("expected a date in {line:?}")));
+    let words: Vec<&str> = figures.split_whitespace().collect();
     let tokens = |word: &str| {
         TokenCount(word.parse().unwrap_or_else(|_| panic!("expected a number of tokens in {line:?}")))
     };
     match words[..] {
-        [name, input, cached, output] => {
-            (name, Prices { usual: rates(name, [input, cached, output]), long: None })
-        }
+        [name, input, cached, output] => PriceLine {
+            name,
+            prices: Prices { usual: rates(name, [input, cached, output]), long: None },
+            until,
+        },
         [name, input, cached, output, "above", above, long_input, long_cached, long_output] => {
             let long = rates(name, [long_input, long_cached, long_output]);
             let usual = rates(name, [input, cached, output]);
-            (name, Prices { usual, long: Some((tokens(above), long)) })
+            PriceLine { name, prices: Prices { usual, long: Some((tokens(above), long)) }, until }
         }
         _ => panic!("malformed price line: {line:?}"),
     }
 }
 
-/// The published prices of a model, if they are known. A provider before a slash is understood.
+/// The published prices of a model today, if they are known. A provider before a slash is understood.
 ///
 /// ```
 /// use longhaul_providers::{MicroDollars, known_prices};
@@ -75,8 +91,18 @@ fn read_line(line: &'static str) -> (&'static str, Prices) {
 /// assert_eq!(output("my-model"), None);
 /// ```
 pub fn known_prices(model: &str) -> Option<Prices> {
+    find_line(model, |line| line.until.is_none())
+}
+
+/// The published prices of a model at a time, as far back as they are known.
+pub fn prices_at(model: &str, at: Timestamp) -> Option<Prices> {
+    find_line(model, |line| line.until.is_none_or(|until| at < until))
+}
+
+fn find_line(model: &str, holds: impl Fn(&PriceLine) -> bool) -> Option<Prices> {
     let name = model.rsplit('/').next().unwrap_or(model);
-    TABLE.iter().find(|(known, _)| is_version_of(name, known)).map(|(_, prices)| *prices)
+    let found = TABLE.iter().find(|line| is_version_of(name, line.name) && holds(line));
+    found.map(|line| line.prices)
 }
 
 fn rates(name: &str, dollars: [&str; 3]) -> Rates {
@@ -101,7 +127,7 @@ impl CacheWriting {
 
 /// The names of the models whose prices are known.
 pub fn priced_models() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|(name, _)| *name)
+    TABLE.iter().filter(|line| line.until.is_none()).map(|line| line.name)
 }
 
 /// True if `name` is `known`, perhaps with a date or a number behind it; other words make it another model.
@@ -234,10 +260,34 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_counts() {
-        for (name, prices) in TABLE.iter() {
-            assert_eq!(known_prices(name), Some(*prices), "{name} is hidden by an earlier line");
-            assert!(prices.usual.input < prices.usual.output, "{name}");
+        for line in TABLE.iter() {
+            let at = line.until.map_or(i64::MAX, |until| until.as_millis() - 1);
+            let found = prices_at(line.name, Timestamp::from_millis(at));
+            assert_eq!(found, Some(line.prices), "{} is hidden by an earlier line", line.name);
+            assert!(line.prices.usual.input < line.prices.usual.output, "{}", line.name);
+            assert!(known_prices(line.name).is_some(), "{} ended and nothing followed", line.name);
         }
+    }
+
+    #[test]
+    fn a_call_has_the_prices_of_its_day() {
+        let check = |model: &str, at: &str, expected: f64| {
+            let prices = prices_at(model, Timestamp::parse(at).expect("a time")).expect(model);
+            assert_eq!(prices.usual.output.as_dollars(), expected, "{model} at {at}");
+        };
+        check("o3", "2025-06-09T23:59:59Z", 40.0);
+        check("o3", "2025-06-10T00:00:00Z", 8.0);
+        check("openai/o3-2025-04-16", "2025-05-01T12:00:00Z", 40.0);
+        check("claude-3-5-haiku-20241022", "2024-11-05T00:00:00Z", 5.0);
+        check("gpt-4o", "2024-09-01T00:00:00Z", 15.0);
+        check("gpt-4o-2024-05-13", "2026-09-01T00:00:00Z", 15.0);
+        check("gpt-4o-2024-08-06", "2024-09-01T00:00:00Z", 10.0);
+        let long = |at: &str| {
+            let prices = prices_at("claude-sonnet-4-6", Timestamp::parse(at).expect("a time"));
+            prices.expect("known").long.map(|(_, rates)| rates.input.as_dollars())
+        };
+        assert_eq!((long("2026-03-12T00:00:00Z"), long("2026-03-13T00:00:00Z")), (Some(6.0), None));
+        assert_eq!(known_prices("o3").map(|prices| prices.usual.output.as_dollars()), Some(8.0));
     }
 
     #[track_caller]

@@ -315,6 +315,11 @@ fn notes_beside_the_conversation_come_back() {
     log.record(&entry("3", EntryKind::Host(host.clone()))).expect("recorded");
     let replayed = Replay::read(fs::File::open(log.path()).expect("there")).expect("readable");
     assert_eq!((replayed.rules(), replayed.host()), (&[rule][..], Some(&host)));
+    for model in ["opus", "auto"] {
+        log.record(&entry(model, EntryKind::ModelChoice(model.into()))).expect("recorded");
+    }
+    let replayed = Replay::read(fs::File::open(log.path()).expect("there")).expect("readable");
+    assert_eq!(replayed.info().chosen_model.as_deref(), Some("auto"));
     check(&log, "");
     assert_eq!(log.replay().transcript().system[0].as_text(), Some("Be brief."));
 }

@@ -64,10 +64,17 @@ const WORTH_AN_INDEX: usize = 50;
 /// read afresh.
 pub fn find_sessions(places: &Places, index_file: Option<&Path>) -> FoundSessions {
     let mut notices = Vec::new();
-    let mut files: Vec<FoundFile> =
-        places.places.iter().flat_map(|place| files_of(place, &mut notices)).collect();
+    let walk = |notices: &mut Vec<Notice>| -> Vec<FoundFile> {
+        places.places.iter().flat_map(|place| files_of(place, notices)).collect()
+    };
+    // Both take tens of milliseconds where there are many thousand sessions, and a person waits.
+    let load = || index_file.map(Index::load).unwrap_or_default();
+    let (mut files, mut index) = std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().spawn_scoped(scope, load);
+        let files = walk(&mut notices);
+        (files, beside.map_or_else(|_| load(), |index| index.join().unwrap_or_default()))
+    });
     let mut children = children_of(&mut files);
-    let mut index = index_file.map(Index::load).unwrap_or_default();
     let mut has_news = false;
     let mut read: Vec<(FoundFile, Vec<Head>)> = Vec::with_capacity(files.len());
     for file in files {

@@ -56,6 +56,8 @@ pub(crate) enum DriverCommand {
     ReloadSkills,
     /// Activates a skill and sends a message to the model.
     UseSkill { skill: String, words: String },
+    /// Fills in a prompt of an MCP server and sends it to the model; `unknown` is said if there is none of this name.
+    UsePrompt { name: String, words: String, unknown: String },
     /// Lists the items of an inbox.
     OpenInbox(InboxKind),
     /// Shows one inbox item.
@@ -158,6 +160,8 @@ pub(crate) enum DriverMessage {
     Restore(String),
     /// The available skills.
     Skills(Vec<SkillChoice>),
+    /// The prompts of MCP servers: names and descriptions.
+    Prompts(Vec<(String, String)>),
     /// The items of an inbox, to review in a dialog.
     Inbox(InboxKind, Vec<InboxItem>),
     /// The items that are left in an inbox, for an open review dialog.

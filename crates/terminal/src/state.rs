@@ -38,6 +38,8 @@ pub(crate) struct UiState {
     pub(crate) files: FileList,
     /// The available skills.
     pub(crate) skills: Vec<SkillChoice>,
+    /// The prompts of MCP servers, names and descriptions; `None` where there are no servers.
+    pub(crate) prompts: Option<Vec<(String, String)>>,
     pub(crate) completion: Option<Completion>,
     /// The open dialogs, the current one first.
     pub(crate) dialogs: VecDeque<Dialog>,

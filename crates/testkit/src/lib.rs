@@ -7,6 +7,8 @@
 //! }
 //! ```
 
+#[cfg(feature = "browser")]
+pub mod browser;
 #[cfg(feature = "servers")]
 pub mod fake_provider;
 #[cfg(feature = "messages")]

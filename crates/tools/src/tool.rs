@@ -41,6 +41,55 @@ pub trait Tool: Send + Sync {
 pub trait ToolSource: Send + Sync {
     /// The tools to declare now.
     fn tools(&self) -> Vec<&dyn Tool>;
+
+    /// The resources that a prompt may name, each as `SERVER:ADDRESS`.
+    fn resources(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Reads a resource that a prompt names as `SERVER:ADDRESS`; none if it is of no server of this source.
+    fn read_resource<'a>(
+        &'a self,
+        _name: &'a str,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Option<ToolAnswer>> {
+        Box::pin(async { None })
+    }
+
+    /// The prompts that are offered as commands.
+    fn prompts(&self) -> Vec<OfferedPrompt> {
+        Vec::new()
+    }
+
+    /// Fills in a prompt with what was typed behind its name; none if there is none of this name.
+    fn fill_in_prompt<'a>(
+        &'a self,
+        _name: &'a str,
+        _words: &'a str,
+        _cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Option<ToolAnswer>> {
+        Box::pin(async { None })
+    }
+}
+
+/// A prompt that is offered as a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedPrompt {
+    /// The name, one word.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The arguments, in order.
+    pub arguments: Vec<PromptArgument>,
+}
+
+/// An argument of an offered prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptArgument {
+    /// The name.
+    pub name: String,
+    /// True if the prompt cannot be filled in without it.
+    pub is_required: bool,
 }
 
 /// A call to run.

@@ -116,6 +116,16 @@ impl Home {
         self.root.join("longhaul").join("found_sessions.json")
     }
 
+    /// The tokens of MCP servers that somebody signed in at; Gemini CLI has them there, too.
+    pub fn mcp_tokens(&self) -> PathBuf {
+        self.root.join("mcp-oauth-tokens.json")
+    }
+
+    /// Rules of the user that were kept beside sessions of other agents.
+    pub fn kept_rules(&self) -> PathBuf {
+        self.root.join("longhaul").join("kept_rules.json")
+    }
+
     /// Which hooks of projects the user has been told of.
     pub fn trusted_hooks(&self) -> PathBuf {
         self.root.join("trusted_hooks.json")

@@ -9,7 +9,7 @@ use longhaul_engine::CalibrationFile;
 
 use super::{AgentOptions, Toolkit};
 use crate::clock::now;
-use crate::models::{ChosenModel, Models, SnapshotWriter, compaction_model};
+use crate::models::{ChosenModel, Models, SessionModels, SnapshotWriter, compaction_model};
 use crate::project::Project;
 use crate::settings::Settings;
 
@@ -63,7 +63,8 @@ pub(super) fn snapshots(
     if !settings.is_compacted_by_model() {
         return SnapshotWriter(None);
     }
-    match compaction_model(models, None, Some(&chosen.full_name)) {
+    let own = SessionModels { chosen: Some(chosen.full_name.clone()), last: None };
+    match compaction_model(models, None, &own) {
         Ok(compressor) => SnapshotWriter(Some(compressor)),
         Err(error) => {
             warn(&format!("snapshots are written offline: {error:#}"));

@@ -9,7 +9,7 @@ use crate::models::{ChosenModel, Models};
 use crate::settings::Settings;
 
 /// The name that leaves the choice of the model open.
-const OPEN_CHOICE: &str = "auto";
+pub const OPEN_CHOICE: &str = "auto";
 
 /// Models beside that of a conversation, and the editor's file.
 pub struct HelperModels {
@@ -97,6 +97,11 @@ impl HelperModels {
     /// The model of this name that small questions went to in a conversation with this one.
     pub fn asked<'a>(&'a self, name: &str, chosen: &'a ChosenModel) -> Option<&'a ChosenModel> {
         self.helper.iter().chain([chosen]).find(|known| known.name == name)
+    }
+
+    /// True if a model is chosen for each prompt.
+    pub fn are_routing(&self) -> bool {
+        self.routes.is_some()
     }
 
     /// The one of the models to choose from that sessions record under this name.

@@ -13,7 +13,7 @@ mod system_prompt;
 mod toolkit;
 mod tools;
 
-pub use helpers::HelperModels;
+pub use helpers::{HelperModels, OPEN_CHOICE};
 pub use options::{AgentOptions, Attendance};
 pub use permissions::load_current_permissions;
 pub use resources::AgentResources;

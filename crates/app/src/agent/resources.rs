@@ -128,25 +128,29 @@ impl<'s> AgentResources<'s> {
         }
     }
 
-    /// Switches to another model for a session about to be opened. `warn` receives what is ignored.
-    pub fn take_model(&mut self, model: ChosenModel, warn: impl Fn(&str)) {
+    /// Switches to another model for a session about to be opened, with the models beside it. `named` is the name that the user
+    /// gave it, if any; `warn` receives what is ignored.
+    pub fn take_model(&mut self, model: ChosenModel, named: Option<&str>, warn: impl Fn(&str)) {
         if PromptDetail::for_window(model.window) != PromptDetail::for_window(self.model.window) {
             match self.toolkit.system_prompt(self.settings, model.window) {
                 Ok((system, _)) => self.system = system,
                 Err(error) => warn(&format!("the system prompt stays as it was: {error:#}")),
             }
         }
-        self.snapshots = snapshots(&self.models, self.settings, &model, warn);
+        self.snapshots = snapshots(&self.models, self.settings, &model, &warn);
+        self.helpers = HelperModels::load(&self.models, self.settings, &model, named, &warn);
+        let definitions = self.toolkit.definitions();
+        self.subagent_models = SubagentModels::choose(&self.models, self.helpers.own(), definitions);
         self.model = model;
     }
 
-    /// Switches the model in the middle of a conversation. `warn` receives what is ignored.
-    pub fn switch_model(&mut self, agent: &mut Agent, model: ChosenModel, warn: impl Fn(&str)) {
+    /// Switches the model in the middle of a conversation to the one that the user named. `warn` receives what is ignored.
+    pub fn switch_model(&mut self, agent: &mut Agent, model: ChosenModel, named: &str, warn: impl Fn(&str)) {
         let settings = agent.settings_mut();
         settings.model = model.profile();
         settings.budget = budget(self.settings, &model);
         settings.estimator = estimator(self.settings, &self.calibration, &model);
-        self.take_model(model, warn);
+        self.take_model(model, Some(named), warn);
         agent.settings_mut().system = self.system.clone();
     }
 

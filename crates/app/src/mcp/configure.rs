@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use longhaul_mcp_client::{ServerAddress, ServerCommand, ServerConfig, ServerOrigin, ServerPlace};
+use longhaul_mcp_client::{
+    OAuthConfig, ServerAddress, ServerCommand, ServerConfig, ServerOrigin, ServerPlace, TokenStore,
+};
 use longhaul_providers::Proxies;
 use serde_json::{Map, Value};
 
@@ -12,7 +14,7 @@ use serde_json::{Map, Value};
 const USUAL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Fields that are read, and those that only describe.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 16] = [
     "command",
     "args",
     "env",
@@ -27,6 +29,21 @@ const KNOWN: [&str; 14] = [
     "description",
     "type",
     "extension",
+    "oauth",
+    "authProviderType",
+];
+
+/// Fields of `oauth` that are read.
+const KNOWN_OAUTH: [&str; 9] = [
+    "enabled",
+    "clientId",
+    "clientSecret",
+    "authorizationUrl",
+    "tokenUrl",
+    "registrationUrl",
+    "scopes",
+    "audiences",
+    "redirectUri",
 ];
 
 /// A server that was configured, and whether its tools run without asking.
@@ -45,6 +62,8 @@ pub(super) struct Surroundings<'s> {
     pub(super) environment: &'s [(OsString, OsString)],
     /// The proxies to go through.
     pub(super) proxies: Proxies,
+    /// The file of tokens.
+    pub(super) tokens: Option<TokenStore>,
 }
 
 /// Reads the fields of a server.
@@ -96,6 +115,8 @@ pub(super) fn configure(
             url: url.to_string(),
             headers: pairs(object, "headers")?,
             proxies: surroundings.proxies.clone(),
+            oauth: Box::new(oauth(object)?),
+            tokens: surroundings.tokens.clone(),
         }),
         (None, None) => return Err("it has neither a command nor an httpUrl".into()),
     };
@@ -107,8 +128,50 @@ pub(super) fn configure(
         exclude: texts("excludeTools")?.unwrap_or_default(),
         origin: ServerOrigin(origin.to_string()),
     };
-    let unknown = object.keys().filter(|key| !KNOWN.contains(&key.as_str())).cloned().collect();
+    let mut unknown: Vec<String> =
+        object.keys().filter(|key| !KNOWN.contains(&key.as_str())).cloned().collect();
+    let of_oauth = object.get("oauth").and_then(Value::as_object).into_iter().flatten();
+    let unread = of_oauth.filter(|(key, _)| !KNOWN_OAUTH.contains(&key.as_str()));
+    unknown.extend(unread.map(|(key, _)| format!("oauth.{key}")));
     Ok(Configured { config, is_trusted, unknown })
+}
+
+/// What the fields say about signing in.
+fn oauth(object: &Map<String, Value>) -> Result<OAuthConfig, String> {
+    match object.get("authProviderType").and_then(Value::as_str) {
+        None | Some("dynamic_discovery") => {}
+        Some(other) => return Err(format!("signing in by {other} is not supported: set a token in headers")),
+    }
+    let empty = Map::new();
+    let fields = match object.get("oauth") {
+        None | Some(Value::Null) => &empty,
+        Some(Value::Object(fields)) => fields,
+        Some(_) => return Err("oauth must be an object".into()),
+    };
+    let text = |key: &str| match fields.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
+        Some(_) => Err(format!("oauth.{key} must be a string")),
+    };
+    let texts = |key: &str| match fields.get(key) {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => {
+            let items = items.iter().map(scalar).collect::<Option<Vec<_>>>();
+            items.ok_or_else(|| format!("oauth.{key} must be a list of strings"))
+        }
+        Some(_) => Err(format!("oauth.{key} must be a list of strings")),
+    };
+    Ok(OAuthConfig {
+        client_id: text("clientId")?,
+        client_secret: text("clientSecret")?,
+        authorization_url: text("authorizationUrl")?,
+        token_url: text("tokenUrl")?,
+        registration_url: text("registrationUrl")?,
+        scopes: texts("scopes")?,
+        audiences: texts("audiences")?,
+        redirect_uri: text("redirectUri")?,
+        is_disabled: fields.get("enabled") == Some(&Value::Bool(false)),
+    })
 }
 
 /// The texts of an object by name, in order.
@@ -149,7 +212,8 @@ mod tests {
     fn of(fields: &Value) -> Result<Configured, String> {
         let environment = [("PATH".into(), "/bin".into()), ("MODE".into(), "usual".into())];
         let folder = Path::new("/home/dev/app");
-        let surroundings = Surroundings { folder, environment: &environment, proxies: Proxies::default() };
+        let surroundings =
+            Surroundings { folder, environment: &environment, proxies: Proxies::default(), tokens: None };
         configure("files", fields, &surroundings, "settings.json:3")
     }
 
@@ -157,7 +221,7 @@ mod tests {
     fn fields_of_gemini_cli_are_read_unchanged() {
         let configured = of(&json!({
             "command": "npx", "args": ["-y", "server", 8080], "env": {"MODE": "own", "N": 1}, "cwd": "tools", "timeout": 5000,
-            "trust": true, "includeTools": ["a"], "excludeTools": ["b"], "oauth": {},
+            "trust": true, "includeTools": ["a"], "excludeTools": ["b"], "oauth": {"x": 1},
         }))
         .unwrap_or_else(|reason| panic!("{reason}"));
         let ServerConfig { place, timeout, include, exclude, .. } = configured.config;
@@ -174,7 +238,7 @@ mod tests {
             (Duration::from_secs(5), Some(vec!["a".into()]), vec!["b".into()])
         );
         assert!(configured.is_trusted);
-        assert_eq!(configured.unknown, ["oauth"]);
+        assert_eq!(configured.unknown, ["oauth.x"]);
     }
 
     #[test]
@@ -188,6 +252,9 @@ mod tests {
             (json!({"command": "x", "timeout": "soon"}), "milliseconds"),
             (json!({"command": "x", "trust": "yes"}), "trust must be"),
             (json!({"httpUrl": "https://example.org", "headers": "x"}), "headers must be an object"),
+            (json!({"httpUrl": "https://example.org", "oauth": 1}), "oauth must be an object"),
+            (json!({"httpUrl": "https://example.org", "oauth": {"scopes": "x"}}), "oauth.scopes must be"),
+            (json!({"httpUrl": "https://x.org", "authProviderType": "google_credentials"}), "not supported"),
         ] {
             assert!(of(&fields).err().is_some_and(|told| told.contains(reason)), "{fields}");
         }

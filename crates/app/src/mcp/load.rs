@@ -1,6 +1,6 @@
 //! Collects the servers to start, and says why others are not.
 
-use longhaul_mcp_client::{ServerConfig, ServerPlace};
+use longhaul_mcp_client::{ServerConfig, ServerPlace, TokenStore};
 use longhaul_policy::{Rule, SettingVerdict, rule_from_setting};
 use longhaul_providers::Proxies;
 use longhaul_redact::{MARK, redact};
@@ -92,7 +92,8 @@ pub fn load_servers(
         found.warnings.push(format!("MCP servers are reached without a proxy: {reason}"));
         Proxies::default()
     });
-    let surroundings = Surroundings { folder: &context.cwd, environment: &environment, proxies };
+    let tokens = home.map(|home| TokenStore::at(home.mcp_tokens()));
+    let surroundings = Surroundings { folder: &context.cwd, environment: &environment, proxies, tokens };
     for (name, fields, origin) in all {
         let reason = if !context.trust.is_trusted() {
             Some("the folder is not trusted; run `longhaul trust add` to trust it".to_string())

@@ -100,6 +100,15 @@ impl Counter for ChosenModel {
     }
 }
 
+/// The models that a session names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionModels {
+    /// The one that the user chose for it.
+    pub chosen: Option<String>,
+    /// The one that answered last.
+    pub last: Option<String>,
+}
+
 /// Ways to reach models.
 pub struct Models<'s> {
     providers: Providers,
@@ -182,11 +191,24 @@ impl<'s> Models<'s> {
         names.filter(|name| self.choose(name).is_ok()).map(str::to_string).collect()
     }
 
-    /// The model to talk to: the requested one, else that of the settings, else the session's, else the usual one of the first
-    /// provider that there is a key for. The name of a provider stands for its usual model.
-    pub fn choose_for_talk(&self, asked: Option<&str>, session: Option<&str>) -> anyhow::Result<ChosenModel> {
-        let named = asked.or(self.settings.model()).or(session);
-        let Some(name) = named else { return self.choose_unnamed() };
+    /// The name of the model to talk to: the requested one, else the one chosen for the session, else that of the settings, else
+    /// the one that answered in the session.
+    pub fn name_for_talk<'a>(
+        &'a self,
+        asked: Option<&'a str>,
+        session: &'a SessionModels,
+    ) -> Option<&'a str> {
+        asked.or(session.chosen.as_deref()).or(self.settings.model()).or(session.last.as_deref())
+    }
+
+    /// The model to talk to: the one that [`Models::name_for_talk`] names, else the usual one of the first provider that there is
+    /// a key for. The name of a provider stands for its usual model.
+    pub fn choose_for_talk(
+        &self,
+        asked: Option<&str>,
+        session: &SessionModels,
+    ) -> anyhow::Result<ChosenModel> {
+        let Some(name) = self.name_for_talk(asked, session) else { return self.choose_unnamed() };
         if let Some(provider) = self.providers.named(name)
             && let Some(usual) = self.default_of(provider)
         {

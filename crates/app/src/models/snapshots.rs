@@ -8,14 +8,14 @@ use longhaul_engine::{
 use longhaul_providers::{Prices, Rates, compressor_for};
 use longhaul_wire::WireFormat;
 
-use super::{ChosenModel, Models, explained};
+use super::{ChosenModel, Models, SessionModels, explained};
 
-/// The model for snapshots: the requested one, else that of the settings, else the conversation's; Gemini's models have
-/// others that compress for them.
+/// The model for snapshots: the requested one, else that of the settings for snapshots, else the conversation's; Gemini's models
+/// have others that compress for them.
 pub fn compaction_model(
     models: &Models<'_>,
     asked: Option<&str>,
-    session: Option<&str>,
+    session: &SessionModels,
 ) -> anyhow::Result<ChosenModel> {
     if let Some(named) = asked.or(models.settings.compaction_model()) {
         return models.choose(named).map_err(explained);

@@ -11,9 +11,10 @@ use anyhow::{Context, anyhow};
 use longhaul_conversation::{
     Estimator, Message, MessageId, Origin, Part, Role, TokenCount, fingerprint_message,
 };
+use longhaul_directives::QuotedRule;
 use longhaul_formats::{
-    Compaction, CompactionReport, CompactionTokens, Entry, EntryKind, Format, HistoryStep, IMPORTED, Session,
-    SessionHistory, Setup, SideChain, detect_format, read_history, same_but_for_marks,
+    Compaction, CompactionReport, CompactionTokens, Entry, EntryKind, Format, HistoryStep, IMPORTED,
+    RuleChange, Session, SessionHistory, Setup, SideChain, detect_format, read_history, same_but_for_marks,
 };
 use longhaul_sessions::{Log, LogError, NewSession, SessionKind, load_metadata, title_from};
 use uuid::Uuid;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 use super::input::{self, ProgressReader, display_name};
 use crate::clock::now;
 use crate::failure::hinted;
+use crate::kept_rules::kept_rules;
 use crate::project::{Project, session_file};
 
 /// A recorded session, ready to be imported.
@@ -29,6 +31,8 @@ pub struct RecordedSession {
     history: SessionHistory,
     /// The file and its records, if it is a log that can be copied.
     records: Option<(PathBuf, Vec<u8>)>,
+    /// Rules that were kept beside it.
+    kept: Vec<QuotedRule>,
 }
 
 impl RecordedSession {
@@ -59,7 +63,8 @@ pub fn read(given: &Path, watch: ProgressReader<'_>) -> anyhow::Result<RecordedS
         return Err(hinted(anyhow!("{name} has no messages"), "pass a session with messages"));
     }
     let is_log = detect_format(bytes.as_slice()).is_ok_and(|format| format == Format::GeminiJsonl);
-    Ok(RecordedSession { history, records: is_log.then_some((file, bytes)) })
+    let kept = kept_rules(&file)?;
+    Ok(RecordedSession { history, records: is_log.then_some((file, bytes)), kept })
 }
 
 /// The session of this project that a recorded one was imported as, or that it is.
@@ -149,6 +154,7 @@ fn fill(log: &mut Log, recorded: &RecordedSession) -> Result<(), LogError> {
         }
         take_steps(log, &recorded.history)?;
     }
+    take_rules(log, &recorded.kept)?;
     let title = info.title.as_deref().filter(|title| !title.trim().is_empty() && !is_summary(title));
     match title {
         Some(title) if recorded.records.is_none() => log.set_summary(title)?,
@@ -160,6 +166,19 @@ fn fill(log: &mut Log, recorded: &RecordedSession) -> Result<(), LogError> {
     }
     log.set_imported(now())?;
     log.sync()
+}
+
+/// Records rules that were kept beside a session, each once: one that the user removed later stays removed.
+pub(super) fn take_rules(log: &mut Log, kept: &[QuotedRule]) -> Result<(), LogError> {
+    for QuotedRule { text, .. } in kept {
+        let is_known =
+            |change: &RuleChange| matches!(change, RuleChange::Added { text: known } if known == text);
+        if !log.replay().rules().iter().any(is_known) {
+            let kind = EntryKind::Rule(RuleChange::Added { text: text.clone() });
+            log.record(&Entry { id: new_id(), at: Some(now()), kind })?;
+        }
+    }
+    Ok(())
 }
 
 /// Does in the log what was done in the session.

@@ -13,6 +13,8 @@ use super::import::{self, ImportedSession, RecordedSession, new_id};
 use super::input::{self, ProgressReader};
 use crate::clock::now;
 use crate::failure::hinted;
+use crate::kept_rules::kept_rules;
+use crate::models::SessionModels;
 use crate::project::{Project, log_failure, session_file};
 use crate::{environment, strays};
 
@@ -90,15 +92,18 @@ impl FoundSession {
         }
     }
 
-    /// The model that answered last.
-    pub fn model(&self) -> Option<String> {
-        let messages = match self {
-            Self::Ours(log) => log.replay().messages(),
-            Self::Forked(_, recorded) | Self::Theirs(recorded) => recorded.session().transcript.messages(),
+    /// The models that it names.
+    pub fn models(&self) -> SessionModels {
+        let (messages, info) = match self {
+            Self::Ours(log) => (log.replay().messages(), log.replay().info()),
+            Self::Forked(_, recorded) | Self::Theirs(recorded) => {
+                (recorded.session().transcript.messages(), &recorded.session().info)
+            }
         };
         // Some agents write a name of their own under what no model wrote.
         let is_name = |model: &&String| !model.is_empty() && !model.starts_with('<');
-        messages.iter().rev().filter_map(|message| message.model.as_ref()).find(is_name).cloned()
+        let last = messages.iter().rev().filter_map(|message| message.model.as_ref()).find(is_name).cloned();
+        SessionModels { chosen: info.chosen_model.clone(), last }
     }
 
     /// Resumes it.
@@ -106,7 +111,9 @@ impl FoundSession {
         let (project, notes) = Project::find_or_begin()?;
         let chats = project.home.chats();
         match self {
-            Self::Ours(log) => {
+            Self::Ours(mut log) => {
+                let kept = kept_rules(log.path())?;
+                import::take_rules(&mut log, &kept).map_err(log_failure)?;
                 let recovered: Vec<String> = log.recovered().iter().map(ToString::to_string).collect();
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
                 let opened = OpenSession::of(project, *log, id, notes, None);

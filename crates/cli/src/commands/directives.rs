@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use longhaul_app::clock::now;
 use longhaul_app::failure::hinted;
+use longhaul_app::kept_rules::kept_rules;
 use longhaul_app::project::{log_failure, session_file};
 use longhaul_app::sessions::{load, new_id};
 use longhaul_compaction::Tracker;
@@ -99,6 +100,7 @@ fn list(kind: Kind, options: &ListOptions, screen: &Screen) -> anyhow::Result<()
         Err(_) => {
             let session = load(&path, &input::showing_progress)?;
             let mut tracker = Tracker::default();
+            tracker.rules_mut().expect_quoted(kept_rules(&path)?);
             session.transcript.messages().iter().for_each(|message| tracker.observe(message));
             tracker
         }

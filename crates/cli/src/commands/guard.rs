@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use longhaul_app::companion::agent_places;
 use longhaul_app::environment::current_folder;
 use longhaul_app::failure::hinted;
+use longhaul_app::kept_rules::kept_rules;
 use longhaul_app::project::session_file;
 use longhaul_companion::{
     CompactionLoss, Directive, Fate, GuardError, GuardMemory, HookCall, Remembered, SessionRecord, answer,
@@ -93,10 +94,13 @@ fn answered(handler: usize) -> anyhow::Result<Option<String>> {
         .context("could not read the hook's call")?;
     let Some(call) = HookCall::parse(&input) else { return Ok(None) };
     let memory = GuardMemory::at(memory_folder()?);
-    answer(&call, handler, &memory).with_context(|| {
-        let transcript = call.transcript.as_deref().unwrap_or(Path::new("")).display();
-        format!("could not guard {transcript}")
-    })
+    let transcript = call.transcript.as_deref().unwrap_or(Path::new(""));
+    let kept = kept_rules(transcript).unwrap_or_else(|error| {
+        log(&format!("{error:#}"));
+        Vec::new()
+    });
+    answer(&call, handler, &memory, &kept)
+        .with_context(|| format!("could not guard {}", transcript.display()))
 }
 
 fn memory_folder() -> anyhow::Result<PathBuf> {
@@ -119,8 +123,10 @@ fn log(line: &str) {
 
 fn read_record(path: &Path) -> anyhow::Result<SessionRecord> {
     let file = File::open(path).map_err(GuardError::Open);
-    let record =
-        file.and_then(SessionRecord::read).with_context(|| format!("could not read {}", path.display()));
+    let kept = kept_rules(path)?;
+    let record = file
+        .and_then(|file| SessionRecord::read_with(file, &kept))
+        .with_context(|| format!("could not read {}", path.display()));
     record.map_err(|error| {
         hinted(error, "pass a session file of an agent, or run this in a folder with sessions")
     })

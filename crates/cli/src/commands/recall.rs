@@ -228,11 +228,7 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<RecallSource>> {
         }
     }
     for session in found::others(project.as_ref()).sessions {
-        files.push(RecallSource { session: session.head.id.clone(), path: session.path });
-        files.extend(session.children.into_iter().map(|path| {
-            let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            RecallSource { session: format!("{}/{agent}", session.head.id), path }
-        }));
+        files.extend(RecallSource::all_of(&session));
     }
     if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
 }

@@ -150,7 +150,7 @@ fn to_text(
         }
         page.gap();
         page.line(&page.screen.faint(
-            "Tokens as providers counted them; cost at list prices of November 2026, whatever your plan; days are UTC.",
+            "Tokens as providers counted them; cost at the list prices of each call's day, whatever your plan; days are UTC.",
         ));
     }
     if total.unpriced > 0 {

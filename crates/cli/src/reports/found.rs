@@ -1,11 +1,15 @@
 //! Sessions that were found in the places of agents.
 
+use std::io::IsTerminal;
+
+use anyhow::anyhow;
+use longhaul_app::failure::hinted;
 use longhaul_app::found::Found;
 use longhaul_conversation::{Timestamp, plural};
 use longhaul_stores::{FoundSession, Notice, Retention, TokenFigure};
 use serde_json::{Value, json};
 
-use crate::output::{Page, ago, fit, pad, pad_left, path_json, thousands, visible};
+use crate::output::{Color, Page, Screen, ago, fit, pad, pad_left, path_json, thousands, visible};
 
 /// A session that was written so lately is in use.
 const IN_USE: i64 = 60_000;
@@ -28,6 +32,28 @@ pub(crate) fn chosen(session: &FoundSession, now: Timestamp) -> String {
     let title =
         session.head.title.as_deref().map(|title| format!(": {}", visible(title))).unwrap_or_default();
     format!("{} session {}, {}{title}", session.agent, short_id(session), ago(session.used(), now))
+}
+
+/// So many sessions are offered.
+const OFFERED: usize = 12;
+
+/// The session that is meant where none was named: at a terminal the user says, elsewhere it is the first.
+pub(crate) fn choose(sessions: &[FoundSession], now: Timestamp) -> anyhow::Result<usize> {
+    let at_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !at_terminal || sessions.len() < 2 {
+        return Ok(0);
+    }
+    let width = Screen::of_stdout(Color::Never).width.saturating_sub(6);
+    let offered = sessions.iter().take(OFFERED);
+    let lines: Vec<String> = offered.map(|session| fit(&chosen(session, now), width)).collect();
+    let older = match sessions.len().saturating_sub(OFFERED) {
+        0 => String::new(),
+        count => format!(" ({} older: see `longhaul sessions`)", thousands(count as u64)),
+    };
+    let question = format!("Sessions of this folder, the one used last first{older}:");
+    crate::questions::choose(&question, &lines, Some(0))?.ok_or_else(|| {
+        hinted(anyhow!("no such session"), "answer with one of the numbers, or pass the session's id")
+    })
 }
 
 /// Adds the lines of a list; at most `limit`, the one used last first.

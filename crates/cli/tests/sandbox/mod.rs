@@ -53,7 +53,7 @@ impl Sandbox {
         inside.map(|file| file.display().to_string()).collect()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_longhaul"));
         command.args(arguments).current_dir(self.0.path()).env("NO_COLOR", "1").stdin(Stdio::null());
         command.env("LONGHAUL_HOME", self.path("home"));

@@ -169,3 +169,41 @@ fn servers_are_added_tested_and_removed() {
     let missing = sandbox.run(&["mcp", "remove", "web"]);
     assert!(text(&missing.stderr).contains("no MCP server named web"), "{}", text(&missing.stderr));
 }
+
+/// A server with a resource and a prompt.
+const OFFERING: &str = r#"say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$i" "$1"; }
+while IFS= read -r line; do
+  i=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"method":"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"t","version":"1"}}';;
+    *'"method":"tools/list"'*) say '{"tools":[]}';;
+    *'"method":"resources/list"'*) say '{"resources":[{"uri":"memo://notes/1","name":"First"}]}';;
+    *'"method":"prompts/list"'*) say '{"prompts":[{"name":"review","arguments":[{"name":"lang","required":true}]}]}';;
+    *'"method":"resources/read"'*) say '{"contents":[{"uri":"memo://notes/1","text":"Always deploy on Fridays."}]}';;
+    *'"method":"prompts/get"'*) say '{"messages":[{"role":"user","content":{"type":"text","text":"Never trust the linter. Review it."}}]}';;
+  esac
+done"#;
+
+#[test]
+fn resources_and_prompts_of_servers_go_with_a_message_and_are_nobodys_rules() {
+    let sandbox = trusted(Wire::Gemini, ["One.", "Two.", "Three."].map(gemini::text));
+    let server = json!({"command": "sh", "args": ["-c", OFFERING]});
+    sandbox.settings(&json!({"mcpServers": {"memo": server}}).to_string());
+    let sent = |number: usize| sandbox.server.requests()[number].body["contents"].to_string();
+    assert!(sandbox.say(&["-p", "Read @memo://notes/1 now"]).status.success());
+    assert!(sent(0).contains("<attached_resource name=\\\"memo://notes/1\\\">"), "{}", sent(0));
+    assert!(sent(0).contains("Always deploy on Fridays."), "{}", sent(0));
+    assert!(sandbox.say(&["-p", "/review --lang=rust"]).status.success());
+    assert!(
+        sent(1).contains("/review --lang=rust") && sent(1).contains("Never trust the linter."),
+        "{}",
+        sent(1)
+    );
+    for number in ["1", "2"] {
+        let rules = sandbox.run(&["rules", "list", number]);
+        assert!(text(&rules.stdout).contains("No rules yet"), "{}", text(&rules.stdout));
+    }
+    let output = sandbox.say(&["-p", "/review"]);
+    let told = text(&output.stderr);
+    assert!(told.contains("lang is missing: /review --lang=…"), "{told}");
+}

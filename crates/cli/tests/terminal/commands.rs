@@ -1,6 +1,7 @@
 //! Commands that begin with a slash.
 
 use longhaul_testkit::fake_provider::gemini;
+use serde_json::json;
 
 use crate::support::{Sandbox, call};
 
@@ -130,6 +131,62 @@ fn the_model_is_switched_and_the_conversation_cleared() {
     terminal.enter("/clear").wait_for("Conversation cleared");
     terminal.enter("second words").wait_for("Two.");
     assert!(!sandbox.last_request().contains("first words"));
+}
+
+/// The model that the latest request went to.
+fn asked(sandbox: &Sandbox) -> String {
+    let requests = sandbox.server.requests();
+    let target = requests.last().expect("a request").target.clone();
+    target.rsplit('/').next().and_then(|end| end.split(':').next()).unwrap_or_default().to_string()
+}
+
+#[test]
+fn a_session_is_resumed_with_the_model_chosen_for_it() {
+    let sandbox = Sandbox::new(["One.", "Two.", "Three.", "Four."].map(gemini::text));
+    let settings =
+        r#"{"model": {"name": "gemini-2.5-pro"}, "longhaul": {"compaction": {"summariser": "offline"}}}"#;
+    sandbox.write("home/settings.json", settings);
+    let mut first = sandbox.start_with(80, 30, &[]);
+    first.wait_for("ask, or").enter("/model gemini-2.5-flash").wait_for("Switched to gemini-2.5-flash");
+    first.enter("an animal").wait_for("One.").wait_for("ask, or").send("\x04");
+    assert_eq!(first.end(), 0);
+    assert_eq!(asked(&sandbox), "gemini-2.5-flash");
+    let mut second = sandbox.start_with(80, 30, &["--resume"]);
+    second.wait_for("ask, or").enter("another").wait_for("Two.").wait_for("ask, or");
+    assert_eq!(asked(&sandbox), "gemini-2.5-flash");
+    second.send("\x04").end();
+    // What is named now goes before what was chosen then, and does not change it.
+    let mut third = sandbox.start_with(80, 30, &["--resume", "-m", "gemini-2.5-flash-lite"]);
+    third.wait_for("ask, or").enter("a third").wait_for("Three.").wait_for("ask, or").send("\x04").end();
+    assert_eq!(asked(&sandbox), "gemini-2.5-flash-lite");
+    // A new session follows the settings, and one that it changes to has its own model.
+    let mut fourth = sandbox.start_with(80, 30, &[]);
+    fourth.wait_for("gemini-2.5-pro").wait_for("ask, or").enter("/resume").wait_for("Resume which session?");
+    fourth.send("\r").wait_for("Resumed: ").wait_for("ask, or").enter("a fourth").wait_for("Four.");
+    assert_eq!(asked(&sandbox), "gemini-2.5-flash");
+}
+
+#[test]
+fn a_session_whose_model_was_left_open_goes_on_so() {
+    let routed = |tier: &str| gemini::text(&json!({"reasoning": "r", "model_choice": tier}).to_string());
+    let replies =
+        [routed("flash"), gemini::text("One."), routed("pro"), gemini::text("Two."), gemini::text("Three.")];
+    let sandbox = Sandbox::new(replies);
+    let mut first = sandbox.start_with(100, 30, &["-m", "gemini-2.5-flash"]);
+    first
+        .wait_for("ask, or")
+        .enter("/model auto")
+        .wait_for("Each prompt is answered by the model that suits it");
+    first.enter("a colour").wait_for("One.").wait_for("ask, or").send("\x04").end();
+    assert!(asked(&sandbox).contains("flash"), "{}", asked(&sandbox));
+    let mut second = sandbox.start_with(100, 30, &["--resume"]);
+    second.wait_for("ask, or").enter("a plan").wait_for("Two.").wait_for("ask, or");
+    assert_eq!(sandbox.server.requests().len(), 4);
+    assert!(asked(&sandbox).contains("pro"), "{}", asked(&sandbox));
+    // A name ends the choice for each prompt.
+    second.enter("/model gemini-2.5-flash").wait_for("Switched to gemini-2.5-flash");
+    second.enter("an animal").wait_for("Three.");
+    assert_eq!(asked(&sandbox), "gemini-2.5-flash");
 }
 
 #[test]

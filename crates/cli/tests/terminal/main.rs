@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod approvals;
+mod choosing;
 mod commands;
 mod conversation;
 mod demo;

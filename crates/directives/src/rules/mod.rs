@@ -32,7 +32,19 @@ pub struct UserRules {
     /// Pairs, the older first, that may exclude each other and both stayed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     doubts: Vec<(RuleId, RuleId)>,
+    /// Sentences that are rules though nothing in them says so; each is one from its message on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    quoted: Vec<QuotedRule>,
     last: u32,
+}
+
+/// A sentence of the user's that somebody else recognised as a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotedRule {
+    /// The sentence, verbatim.
+    pub text: String,
+    /// The message that says it.
+    pub message: Ordinal,
 }
 
 /// One standing instruction.
@@ -109,6 +121,25 @@ impl UserRules {
                 self.put(instruction.text(), Some(ordinal));
             }
         }
+        let said: Vec<String> = self.quoted_in(ordinal).map(|quoted| quoted.text.clone()).collect();
+        for text in said {
+            self.add_quoted(&text, ordinal);
+        }
+    }
+
+    /// Takes sentences for rules as soon as the messages that say them are observed, so that later ones can lift them.
+    pub fn expect_quoted(&mut self, quoted: impl IntoIterator<Item = QuotedRule>) {
+        for quoted in quoted {
+            if quoted.message.0 <= self.last {
+                self.add_quoted(&quoted.text, quoted.message);
+            } else {
+                self.quoted.push(quoted);
+            }
+        }
+    }
+
+    fn quoted_in(&self, message: Ordinal) -> impl Iterator<Item = &QuotedRule> {
+        self.quoted.iter().filter(move |quoted| quoted.message == message)
     }
 
     /// Retires the earlier rules that a sentence names and lifts: of those, the ones it shares most words with.

@@ -243,6 +243,26 @@ fn ordinals_come_from_the_message_or_are_counted() {
     assert_eq!(sources, [Ordinal(41), Ordinal(42)]);
 }
 
+#[test]
+fn a_quoted_sentence_is_a_rule_from_its_message_on() {
+    let said = ["Fix it. The wire format is v2 here.", "Fine.", "The wire format rule no longer applies."];
+    let quoted = QuotedRule { text: "The wire format is v2 here.".into(), message: Ordinal(1) };
+    let after = |count: usize| {
+        let mut rules = UserRules::default();
+        rules.expect_quoted([quoted.clone()]);
+        said[..count].iter().for_each(|text| rules.observe(&says(text)));
+        rules
+    };
+    assert!(active(&after(0)).is_empty());
+    assert_eq!(active(&after(1)), [quoted.text.as_str()]);
+    assert_eq!(after(2).active().flat_map(|rule| &rule.messages).collect::<Vec<_>>(), [&Ordinal(1)]);
+    assert!(active(&after(3)).is_empty(), "a later message lifts it");
+    // What was said already counts at once.
+    let mut late = rules_of(&said[..2]);
+    late.expect_quoted([quoted.clone()]);
+    assert_eq!(active(&late), [quoted.text.as_str()]);
+}
+
 #[track_caller]
 fn check_after(texts: &[&str], expected: &[&str]) {
     assert_eq!(active(&rules_of(texts)), expected);

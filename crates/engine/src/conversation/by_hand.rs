@@ -1,4 +1,4 @@
-//! What the user decides about the context: whether a compaction that is due may run, and outputs that are dropped.
+//! What the user decides: whether a compaction that is due may run, outputs that are dropped, the model.
 
 use longhaul_compaction::{Input, Plan, PlanOptions, Trigger, plan, prepare, with_output};
 use longhaul_conversation::{Body, Message, Ordinal, Origin, Role, ToolResult};
@@ -24,6 +24,17 @@ impl Conversation {
         let waits =
             self.state.why_wait(&due.rung, due.before, options.budget.window, settings.growth).is_some();
         Some(due).filter(|due| due.rung.is_change() && !waits)
+    }
+
+    /// Records the model that the user chose for this session, so that it is resumed with it; `auto` leaves the choice open.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn choose_model(&mut self, name: &str, record_id: RecordId) -> Result<(), EngineError> {
+        if self.log.replay().info().chosen_model.as_deref() != Some(name) {
+            self.record(EntryKind::ModelChoice(name.to_string()), record_id)?;
+        }
+        Ok(())
     }
 
     /// Drops the tool outputs of a message or, if it is one that the user typed, of its whole turn: the model sees a line in

@@ -199,6 +199,7 @@ impl Gemini {
             Some(Record::Rule(change)) => return self.rules.push(change),
             Some(Record::Request(change)) => return self.requests.push(change),
             Some(Record::Host(host)) => return self.host = Some(host),
+            Some(Record::ModelChoice(model)) => return out.info.chosen_model = Some(model),
             Some(Record::State(state)) => return self.branch.keep_state(state),
             Some(Record::Compaction { id, at, compaction, view }) => {
                 out.info.compactions += 1;

@@ -46,6 +46,8 @@ pub enum EntryKind {
     Request(RequestChange),
     /// The state of the host program.
     Host(HostRecord),
+    /// The user chose this model for the session, by a name that finds it again; `auto` leaves the choice open.
+    ModelChoice(String),
 }
 
 /// The instruction and the tools of a session.
@@ -261,6 +263,7 @@ pub(crate) enum Record {
     Rule(RuleChange),
     Request(RequestChange),
     Host(HostRecord),
+    ModelChoice(String),
     State(CompactionState),
 }
 
@@ -286,6 +289,7 @@ pub(crate) fn encode_entry(entry: &Entry, branch: &Branch) -> Value {
             ("request", object([("action", action.into()), (key, value.as_str().into())]))
         }
         EntryKind::Host(host) => ("host", fields_of(host)),
+        EntryKind::ModelChoice(model) => ("model", object([("model", model.as_str().into())])),
     };
     envelope(kind, Some(&entry.id), entry.at, fields)
 }
@@ -363,6 +367,7 @@ pub(crate) fn decode_record(mut record: Object<'_>, branch: &Branch) -> Option<R
             _ => return None,
         })),
         "host" => from_json(Json::Object(record)).map(Record::Host),
+        "model" => record.take_string("model").map(Record::ModelChoice),
         "state" => from_json(Json::Object(record)).map(Record::State),
         _ => None,
     }

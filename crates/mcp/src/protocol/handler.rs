@@ -50,7 +50,7 @@ impl Server {
         caller: Caller,
         arguments: Option<Map<String, Value>>,
     ) -> CallToolResult {
-        let request = Request { folders: &self.options.folders, caller, folder: self.folder.clone() };
+        let request = Request { caller, folder: self.folder.clone() };
         match tool.answer(&request, arguments) {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
             Err(problem) => CallToolResult::error(vec![ContentBlock::text(crate::quote::shown(&problem))]),

@@ -13,7 +13,6 @@ use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::caller::CallerEnvironment;
-use crate::library::AgentFolders;
 use handler::Server;
 
 pub use http::{AccessToken, serve_http};
@@ -24,8 +23,6 @@ use stdio::LineTransport;
 pub struct ServerOptions {
     /// The version that clients are told.
     pub version: String,
-    /// Where other agents keep their sessions.
-    pub folders: AgentFolders,
     /// How the client names its session.
     pub caller: CallerEnvironment,
 }

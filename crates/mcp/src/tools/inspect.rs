@@ -13,7 +13,7 @@ use crate::quote::{framed, one_line};
 /// The most tools, files and messages that are listed.
 const LISTED: usize = 10;
 
-pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(request: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let named = arguments.text("session")?;
     let (library, session) = request.session(named.as_deref())?;
     let settings = load_here().map_err(|error| format!("{error:#}"))?.settings;
@@ -31,7 +31,7 @@ pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result
     let mut text = format!(
         "Session {} of {}: {} tokens ({}), {:.0} % of a {}-token window{}; {} messages, {} tool calls, {} compactions by the agent.\n",
         library.short_id(&session),
-        session.agent.name(),
+        session.agent.as_str(),
         count(breakdown.total),
         if breakdown.counted.is_some() { "by the provider's count" } else { "estimated" },
         100.0 * breakdown.total.share_of(window.size),

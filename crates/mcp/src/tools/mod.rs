@@ -16,7 +16,9 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
 use crate::caller::Caller;
-use crate::library::{AgentFolders, KnownSession, Library, Reach};
+use longhaul_app::found::Reach;
+
+use crate::library::{KnownSession, Library, agent_words};
 use crate::page::{LONGEST_ANSWER, page};
 
 /// A tool of the server.
@@ -31,35 +33,32 @@ pub(crate) struct ServerTool {
     /// Names, schemas and notes of its own arguments; `offset` is added.
     arguments: fn() -> Value,
     required: &'static [&'static str],
-    answer: fn(&Request<'_>, &mut Arguments) -> Result<String, String>,
+    answer: fn(&Request, &mut Arguments) -> Result<String, String>,
 }
 
 /// One call: who asks, and where.
-pub(crate) struct Request<'r> {
-    pub(crate) folders: &'r AgentFolders,
+pub(crate) struct Request {
     pub(crate) caller: Caller,
     /// The folder of the client.
     pub(crate) folder: PathBuf,
 }
 
-impl Request<'_> {
+impl Request {
     pub(crate) fn library(&self, reach: Reach) -> Library {
-        Library::load(self.folders, reach, &self.folder)
+        Library::load(reach, &self.folder)
     }
 
     /// The session that an argument names, else the caller's.
     pub(crate) fn session(&self, named: Option<&str>) -> Result<(Library, KnownSession), String> {
-        for reach in [Reach::Project, Reach::Everywhere] {
+        for reach in [Reach::Project, Reach::Everything] {
             let library = self.library(reach);
             let found = match named {
                 Some(id) => library.find(id).cloned(),
-                None => {
-                    self.caller.find(&library, &self.folder).cloned().ok_or_else(|| self.unknown_caller())
-                }
+                None => self.caller.find(&library).cloned().ok_or_else(|| self.unknown_caller()),
             };
             match found {
                 Ok(session) => return Ok((library, session)),
-                Err(problem) if reach == Reach::Everywhere => return Err(problem),
+                Err(problem) if reach == Reach::Everything => return Err(problem),
                 Err(_) => {}
             }
         }
@@ -93,7 +92,7 @@ pub(crate) static TOOLS: [ServerTool; 9] = [
                 "query": {"type": "string", "description": "Words, a \"quoted phrase\", a path, an error message."},
                 "scope": {"type": "string", "enum": ["project", "session", "all"], "description":
                     "project (default): earlier sessions of this folder. session: this conversation, including what was compacted away. all: every folder."},
-                "agent": {"type": "string", "enum": crate::library::Agent::NAMES, "description": "Sessions of this agent only."},
+                "agent": {"type": "string", "enum": agent_words(), "description": "Sessions of this agent only."},
                 "since": {"type": "string", "description": "Only what is newer: a date (2026-08-04) or an age (12h, 7d, 3w)."},
                 "kind": {"type": "string", "enum": ["user", "model", "call", "output"], "description":
                     "user: words the user typed. model: answers. call: tool calls. output: tool results."},
@@ -228,7 +227,7 @@ impl ServerTool {
     /// Answers a call with a page of text, or says why not.
     pub(crate) fn answer(
         &self,
-        request: &Request<'_>,
+        request: &Request,
         arguments: Option<Map<String, Value>>,
     ) -> Result<String, String> {
         let mut arguments = Arguments::new(arguments);

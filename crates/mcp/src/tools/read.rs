@@ -9,7 +9,7 @@ use crate::arguments::Arguments;
 use crate::library::{KnownSession, Library};
 use crate::quote::{framed, quoted};
 
-pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(request: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let reference = arguments.required("ref")?;
     let around = arguments.number("around", 0, 20)?;
     let (session, number) = parse_reference(&reference)?;
@@ -56,7 +56,7 @@ fn find(
 }
 
 fn text(messages: &[Message], number: Ordinal, library: &Library, session: &KnownSession) -> String {
-    let mut text = format!("Session {} of {}.\n", library.short_id(session), session.agent.name());
+    let mut text = format!("Session {} of {}.\n", library.short_id(session), session.agent.as_str());
     for message in messages {
         let mark = message.ordinal.map(|mark| mark.to_string()).unwrap_or_default();
         let here =

@@ -1,23 +1,25 @@
 //! `recall`: searches recorded sessions.
 
 use longhaul_app::clock::now;
-use longhaul_app::recall::{RecallRequest, RecallSource, recall_files};
+use longhaul_app::found::Reach;
+use longhaul_app::recall::{RecallRequest, recall_files};
 use longhaul_conversation::Timestamp;
 use longhaul_recall::{Hit, Kind, SearchFilter};
 use longhaul_sessions::parse_period;
+use longhaul_stores::Agent;
 
 use super::Request;
 use crate::arguments::Arguments;
-use crate::library::{Agent, KnownSession, Library, Reach};
+use crate::library::{KnownSession, Library, agent_words};
 use crate::quote::{framed, quoted, without_own};
 
 /// The most bytes of session files that one call reads, newest sessions first: about the work of ten seconds.
 const MOST_BYTES: u64 = 1 << 30;
 
-pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(request: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let query = arguments.required("query")?;
     let scope = arguments.choice("scope", &["project", "session", "all"])?.unwrap_or("project");
-    let agent = arguments.choice("agent", &Agent::NAMES)?.and_then(Agent::parse);
+    let agent = arguments.choice("agent", &agent_words())?.and_then(Agent::from_word);
     let since = arguments.text("since")?.map(|text| parse_since(&text, now())).transpose()?;
     let kind = arguments.choice("kind", &["user", "model", "call", "output"])?;
     let limit = arguments.number("limit", 5, 20)?.max(1);
@@ -31,12 +33,12 @@ pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result
             (library, vec![session])
         }
         scope => {
-            let library = request.library(if scope == "all" { Reach::Everywhere } else { Reach::Project });
-            let caller = request.caller.find(&library, &request.folder).map(|session| session.id.clone());
+            let library = request.library(if scope == "all" { Reach::Everything } else { Reach::Project });
+            let caller = request.caller.find(&library).map(|session| session.id.clone());
             let wanted = |session: &&KnownSession| {
                 Some(&session.id) != caller.as_ref()
                     && agent.is_none_or(|agent| session.agent == agent)
-                    && since.is_none_or(|since| session.updated >= since)
+                    && since.is_none_or(|since| session.used() >= since)
             };
             let chosen = library.sessions().iter().filter(wanted).cloned().collect();
             (library, chosen)
@@ -45,19 +47,19 @@ pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result
     let mut searched = Searched::default();
     let mut sources = Vec::new();
     for session in &chosen {
-        if searched.bytes > 0 && searched.bytes + session.size > MOST_BYTES {
+        if searched.bytes > 0 && searched.bytes + session.size() > MOST_BYTES {
             searched.left_out += 1;
             continue;
         }
-        searched.bytes += session.size;
-        sources.push(RecallSource { session: session.id.clone(), path: session.path.clone() });
+        searched.bytes += session.size();
+        searched.sessions += 1;
+        sources.extend(session.recall_sources());
     }
     if sources.is_empty() {
         return Ok(text(&query, &[], &library, &searched, scope));
     }
     let answer = recall_files(&recall, &sources).map_err(|error| format!("{error:#}"))?;
     searched.unread = answer.unread.len();
-    searched.sessions = sources.len() - searched.unread;
     Ok(text(&query, &answer.hits, &library, &searched, scope))
 }
 
@@ -121,7 +123,7 @@ fn text(query: &str, hits: &[Hit], library: &Library, searched: &Searched, scope
             "\n{}. {}{number} {}{at} {} ({:.1})\n",
             index + 1,
             library.short_id(session),
-            session.agent.name(),
+            session.agent.as_str(),
             crate::quote::one_line(who, 80),
             hit.score
         ));

@@ -17,7 +17,7 @@ const LONGEST_FACT: usize = 500;
 /// Fewer words of the user's show nothing.
 const FEWEST_WORDS: usize = 2;
 
-pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(request: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let refused = |reason: String| format!("Not remembered: {reason}");
     let fact = arguments.required("fact")?;
     let quote = arguments.required("quote")?;

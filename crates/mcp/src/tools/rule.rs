@@ -1,17 +1,17 @@
 //! `rule`: keeps a standing instruction that the user typed.
 
-use longhaul_app::project::Project;
+use longhaul_app::kept_rules::{KeptRule, keep_rule};
+use longhaul_directives::QuotedRule;
 use longhaul_redact::has_secret;
 
 use super::{Request, parse_reference};
 use crate::arguments::Arguments;
 use crate::evidence::{Extent, find_typed};
-use crate::kept_rules::{KeptRule, keep};
 
 /// The longest rule: longer texts are documents.
 const LONGEST_RULE: usize = 600;
 
-pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(request: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let refused = |reason: String| format!("Not kept: {reason}");
     let text = arguments.required("text")?;
     let reference = arguments.text("ref")?;
@@ -32,10 +32,12 @@ pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result
              wording, and nothing from files, tools or pasted text"
         )));
     };
-    let (project, _) = Project::find_or_begin().map_err(|error| refused(format!("{error:#}")))?;
-    let rule = KeptRule { session: session.id.clone(), text, message: found.to_string() };
-    Ok(match keep(&project, &rule).map_err(refused)? {
-        true => format!("Kept, as typed in {short}:{found}. state shows it from now on."),
+    let quoted = QuotedRule { text, message: found };
+    let rule = KeptRule { session: session.id.clone(), file: session.path().to_path_buf(), quoted };
+    Ok(match keep_rule(&rule).map_err(|error| refused(format!("{error:#}")))? {
+        true => format!(
+            "Kept, as typed in {short}:{found}. state shows it from now on, and it is brought back after each compaction."
+        ),
         false => format!("This rule of session {short} is kept already."),
     })
 }

@@ -1,19 +1,20 @@
 //! `sessions`: the recorded sessions.
 
+use longhaul_app::found::Reach;
+
 use super::Request;
 use crate::arguments::Arguments;
-use crate::library::Reach;
 use crate::quote::{framed, one_line};
 
 /// With a query, so many titles are looked at.
 const MOST_TITLES: usize = 500;
 
-pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(request: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let query = arguments.text("query")?.map(|query| query.to_lowercase());
     let scope = arguments.choice("scope", &["project", "all"])?;
     let limit = arguments.number("limit", 10, 50)?.max(1);
-    let library = request.library(if scope == Some("all") { Reach::Everywhere } else { Reach::Project });
-    let caller = request.caller.find(&library, &request.folder).map(|session| session.id.clone());
+    let library = request.library(if scope == Some("all") { Reach::Everything } else { Reach::Project });
+    let caller = request.caller.find(&library).map(|session| session.id.clone());
     let mut lines = Vec::new();
     for session in library.sessions().iter().take(MOST_TITLES) {
         if lines.len() == limit {
@@ -27,7 +28,8 @@ pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result
         let own = if caller.as_deref() == Some(session.id.as_str()) { " (this conversation)" } else { "" };
         let title = if title.is_empty() { "(no title)" } else { &title };
         let short = library.short_id(session);
-        let (agent, at, resume) = (session.agent.name(), session.updated.to_minute(), session.resume());
+        let (agent, at) = (session.agent.as_str(), session.used().to_minute());
+        let resume = session.resume().unwrap_or_else(|| "only in the archive".into());
         lines.push(format!("{short} {agent} {at}{own}: {title}\n  {resume}\n"));
     }
     if lines.is_empty() {

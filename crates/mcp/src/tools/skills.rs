@@ -8,7 +8,7 @@ use super::Request;
 use crate::arguments::Arguments;
 use crate::quote::{one_line, shown};
 
-pub(super) fn answer(_: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(_: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let name = arguments.text("name")?;
     let settings = load_here().map_err(|error| format!("{error:#}"))?.settings;
     let skills = SkillLibrary::find(settings).map_err(|error| format!("{error:#}"))?.skills();

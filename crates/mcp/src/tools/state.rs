@@ -1,16 +1,15 @@
 //! `state`: where a conversation stands, and what its last compaction dropped.
 
-use longhaul_app::project::Project;
+use longhaul_app::kept_rules::kept_rules;
 use longhaul_app::sessions::SeenParts;
 use longhaul_compaction::Tracker;
 use longhaul_conversation::{Change, Message, Ordinal};
-use longhaul_directives::{RequestState, UserRule};
+use longhaul_directives::{QuotedRule, RequestState, UserRule};
 use longhaul_formats::Event;
 use longhaul_ledger::{FileState, Ledger, WorkOutcome};
 
 use super::Request;
 use crate::arguments::Arguments;
-use crate::kept_rules::{self, KeptRule};
 use crate::library::KnownSession;
 use crate::quote::{framed, one_line, without_own};
 
@@ -20,15 +19,12 @@ const LISTED: usize = 15;
 /// A line of the state is no longer.
 const LINE: usize = 400;
 
-pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(request: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let named = arguments.text("session")?;
     let (library, session) = request.session(named.as_deref())?;
-    let state = observe(&session)?;
-    let kept = match Project::find() {
-        Ok(Some(project)) => kept_rules::load(&project, &session.id)?,
-        _ => Vec::new(),
-    };
-    Ok(framed(&text(library.short_id(&session), &session, &state, &kept)))
+    let kept = kept_rules(session.path()).map_err(|error| format!("{error:#}"))?;
+    let state = observe(&session, kept)?;
+    Ok(framed(&text(library.short_id(&session), &session, &state)))
 }
 
 /// A session in its present state.
@@ -47,8 +43,9 @@ struct LastCompaction {
     kept: String,
 }
 
-fn observe(session: &KnownSession) -> Result<ObservedState, String> {
+fn observe(session: &KnownSession, kept: Vec<QuotedRule>) -> Result<ObservedState, String> {
     let mut state = ObservedState::default();
+    state.tracker.rules_mut().expect_quoted(kept);
     let mut seen = SeenParts::default();
     let mut is_compacting = false;
     let info = session.each_event(&mut |event| match event {
@@ -95,26 +92,19 @@ impl LastCompaction {
     }
 }
 
-fn text(short: &str, session: &KnownSession, state: &ObservedState, kept: &[KeptRule]) -> String {
+fn text(short: &str, session: &KnownSession, state: &ObservedState) -> String {
     let tracker = &state.tracker;
     let mut text = format!(
         "Session {short} of {}: {} messages. Message numbers are references for read, such as {short}:{}.\n",
-        session.agent.name(),
+        session.agent.as_str(),
         state.messages,
         tracker.last()
     );
-    let mut rules: Vec<String> = tracker
+    let rules: Vec<String> = tracker
         .rules()
         .active()
         .map(|rule| format!("- {} {}\n", marks(&rule.messages), one_line(&rule.text, LINE)))
         .collect();
-    let is_known =
-        |kept: &KeptRule| tracker.rules().active().any(|rule| squeezed(&rule.text) == squeezed(&kept.text));
-    rules.extend(
-        kept.iter()
-            .filter(|kept| !is_known(kept))
-            .map(|kept| format!("- [{}, kept] {}\n", kept.message, one_line(&kept.text, LINE))),
-    );
     section(&mut text, "The user's standing rules, verbatim", &rules, "none recognised");
     let requests = tracker.requests();
     let open = requests.open_requests().map(|request| {

@@ -8,7 +8,7 @@ use super::Request;
 use crate::arguments::Arguments;
 use crate::quote::shown;
 
-pub(super) fn answer(request: &Request<'_>, arguments: &mut Arguments) -> Result<String, String> {
+pub(super) fn answer(request: &Request, arguments: &mut Arguments) -> Result<String, String> {
     let path = arguments.required("path")?;
     let settings = load_here().map_err(|error| format!("{error:#}"))?.settings;
     let context = WorkspaceContext::find(&settings, &[]).map_err(|error| format!("{error:#}"))?;

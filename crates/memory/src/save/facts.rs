@@ -111,11 +111,59 @@ pub fn remove_fact(
     settings: &MemorySettings,
     timeout: LockTimeout,
 ) -> Result<(), MemoryError> {
-    change(fact, places, settings, timeout, |lines, item| {
-        lines.drain(item.lines.clone());
-        let text = lines.concat();
-        if item.is_saved { without_empty_section(&text) } else { text }
-    })
+    change(fact, places, settings, timeout, without)
+}
+
+/// The contents of a file before and after a change of a fact that is only planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactPreview {
+    /// The present contents.
+    pub before: String,
+    /// The contents after the change.
+    pub after: String,
+}
+
+/// What [`remove_fact`] would do.
+///
+/// # Errors
+/// [`MemoryError`]
+pub fn preview_removal(fact: &RememberedFact) -> Result<FactPreview, MemoryError> {
+    preview(fact, without)
+}
+
+/// What [`edit_fact`] would do.
+///
+/// # Errors
+/// [`MemoryError`]
+pub fn preview_edit(fact: &RememberedFact, after: &Fact, now: Timestamp) -> Result<FactPreview, MemoryError> {
+    let item = Proposal::item(after, now);
+    preview(fact, |lines, place| with(lines, place, &item))
+}
+
+fn preview(
+    fact: &RememberedFact,
+    make: impl FnOnce(&mut Vec<String>, &ListItem) -> String,
+) -> Result<FactPreview, MemoryError> {
+    let before = read_memory(&fact.path)?;
+    let after = changed(fact, &before, make)?;
+    Ok(FactPreview { before, after })
+}
+
+/// A file without an item, and without the section that it leaves empty.
+fn without(lines: &mut Vec<String>, item: &ListItem) -> String {
+    lines.drain(item.lines.clone());
+    let text = lines.concat();
+    if item.is_saved { without_empty_section(&text) } else { text }
+}
+
+/// A file with another item in the place of one.
+fn with(lines: &mut Vec<String>, place: &ListItem, item: &str) -> String {
+    let first = &lines[place.lines.start];
+    let indent = &first[..first.len() - first.trim_start().len()];
+    let end = if first.ends_with("\r\n") { "\r\n" } else { "\n" };
+    let line = format!("{indent}{item}{end}");
+    lines.splice(place.lines.clone(), [line]);
+    lines.concat()
 }
 
 /// Replaces a fact with another one, and its day with today.
@@ -137,14 +185,7 @@ pub fn edit_fact(
     };
     let known = KnownMemory::load(&scope, &fact.path, places, settings);
     let item = Proposal::item(&after, now);
-    change(fact, places, settings, timeout, |lines, place| {
-        let first = &lines[place.lines.start];
-        let indent = &first[..first.len() - first.trim_start().len()];
-        let end = if first.ends_with("\r\n") { "\r\n" } else { "\n" };
-        let line = format!("{indent}{item}{end}");
-        lines.splice(place.lines.clone(), [line]);
-        lines.concat()
-    })?;
+    change(fact, places, settings, timeout, |lines, place| with(lines, place, &item))?;
     let (same, contradicts) = (known.same(&after), known.contradicted_by(&after));
     Ok(FactEdit { before: fact.clone(), after, same, contradicts })
 }
@@ -167,7 +208,16 @@ fn change(
         return Err(MemoryError::Link { path: fact.path.clone() });
     }
     let text = read_memory(&fact.path)?;
-    let items = parse_items(&text);
+    write_memory(&fact.path, &changed(fact, &text, make)?)
+}
+
+/// The text of a file after a change of the fact, if it still stands there.
+fn changed(
+    fact: &RememberedFact,
+    text: &str,
+    make: impl FnOnce(&mut Vec<String>, &ListItem) -> String,
+) -> Result<String, MemoryError> {
+    let items = parse_items(text);
     let mut same = items.iter().filter(|item| item.text == fact.text);
     // Lines above it may have come or gone meanwhile.
     let here = items.iter().find(|item| item.lines.start + 1 == fact.line && item.text == fact.text);
@@ -176,7 +226,7 @@ fn change(
         _ => return Err(MemoryError::ChangedMeanwhile { path: fact.path.clone() }),
     };
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    write_memory(&fact.path, &make(&mut lines, item))
+    Ok(make(&mut lines, item))
 }
 
 /// An item of a list.

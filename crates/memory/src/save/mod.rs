@@ -24,7 +24,10 @@ use crate::read::LARGEST;
 use crate::settings::MemorySettings;
 
 pub use fact::Fact;
-pub use facts::{FactEdit, RememberedFact, edit_fact, find_facts, pick_facts, remove_fact};
+pub use facts::{
+    FactEdit, FactPreview, RememberedFact, edit_fact, find_facts, pick_facts, preview_edit, preview_removal,
+    remove_fact,
+};
 pub use known::KnownMemory;
 pub use proposal::Proposal;
 pub use propose::{ProposedScope, propose_scope};

@@ -36,6 +36,9 @@ pub(super) fn retell(replay: &Replay, header: &Value) -> (String, Replay) {
     if let Some(host) = replay.host() {
         fresh.take_entry("host", EntryKind::Host(host.clone()), &mut lines);
     }
+    if let Some(model) = &info.chosen_model {
+        fresh.take_entry("model", EntryKind::ModelChoice(model.clone()), &mut lines);
+    }
     if replay.rewrites().iter().any(|rewrite| rewrite.state == RewriteState::Active) {
         let messages = replay.transcript().into_messages();
         let report = CompactionReport { reason: "carried over from memory".into(), ..Default::default() };

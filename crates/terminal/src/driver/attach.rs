@@ -18,7 +18,7 @@ impl<S: Services> Driver<S> {
         let host = self.services.host();
         let folder = &self.working_folder.path;
         let Attachments { parts, attached, problems } =
-            attach_files(text, folder, host.tools, &CancellationToken::new()).await;
+            attach_files(text, folder, host.tools, host.servers, &CancellationToken::new()).await;
         attached.iter().for_each(|name| self.notify(Notice::info(format!("Attached {name}."))));
         problems.into_iter().for_each(|problem| self.notify(Notice::warning(problem)));
         parts

@@ -4,6 +4,7 @@ mod approval_prompt;
 mod attach;
 mod command_queue;
 mod pages;
+mod prompts;
 mod skills;
 mod status_line;
 #[cfg(test)]
@@ -90,6 +91,7 @@ impl<S: Services> Driver<S> {
         };
         self.begin_session(source).await;
         self.send_skills();
+        self.send_prompts();
         self.send_status();
         self.send(DriverMessage::Done);
         self.execute_all().await;
@@ -123,6 +125,7 @@ impl<S: Services> Driver<S> {
             if let Err(notice) = self.execute(command).await {
                 self.send(DriverMessage::Notice(notice));
             }
+            self.send_prompts();
             self.send_status();
             self.send(DriverMessage::Done);
         }
@@ -173,6 +176,9 @@ impl<S: Services> Driver<S> {
             DriverCommand::DisableSkill(name) => self.switch_skill(&name, false),
             DriverCommand::ReloadSkills => self.reload_skills(),
             DriverCommand::UseSkill { skill, words } => self.use_skill(&skill, words).await,
+            DriverCommand::UsePrompt { name, words, unknown } => {
+                self.use_prompt(&name, &words, unknown).await
+            }
             DriverCommand::OpenInbox(inbox) => self.open_inbox(inbox),
             DriverCommand::ShowWaiting(inbox, name) => self.show_waiting(inbox, &name),
             DriverCommand::EditWaiting(inbox, name) => self.edit_waiting(inbox, name),

@@ -170,6 +170,11 @@ pub(crate) fn find(name: &str) -> Option<&'static SlashCommand> {
     ALL.iter().find(|slash| slash.is_called(name))
 }
 
+/// True for the name of a command of our own.
+pub(crate) fn is_known(name: &str) -> bool {
+    find(name).is_some()
+}
+
 /// The most similar known name, if one is similar at all.
 fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
     let near = known.into_iter().map(|known| (strsim::jaro_winkler(known, name), known));

@@ -111,6 +111,10 @@ pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec
             // An open completion is refreshed.
             if state.completion.is_some() { prompt::complete(state) } else { Vec::new() }
         }
+        DriverMessage::Prompts(prompts) => {
+            state.prompts = Some(prompts);
+            Vec::new()
+        }
         DriverMessage::Inbox(inbox, items) => review::open(state, inbox, items),
         DriverMessage::InboxChanged(inbox, items) => {
             review::refresh(state, inbox, items);

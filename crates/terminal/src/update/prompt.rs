@@ -151,7 +151,9 @@ pub(super) fn complete(state: &mut UiState) -> Vec<UiEffect> {
     state.completion = None;
     let (text, cursor) = (state.editor.text(), state.editor.cursor());
     if text.starts_with('/') && cursor == text.len() && !text.contains('\n') {
-        let items = slash::complete(text, &state.skills);
+        let mut items = slash::complete(text, &state.skills);
+        let offered = state.prompts.iter().flatten().map(|(name, does)| (format!("/{name}"), does.clone()));
+        items.extend(offered.filter(|(name, _)| name.starts_with(text)));
         if !items.is_empty() {
             state.completion = Some(Completion { range: 0..text.len(), items, selected: 0 });
         }

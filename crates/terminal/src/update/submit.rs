@@ -26,8 +26,24 @@ fn is_command(typed: &str) -> bool {
     first.strip_prefix('/').is_some_and(|name| !name.contains('/') && !name.is_empty())
 }
 
+/// What a command does. One that nobody knows may be a prompt of a server.
+fn action_of(state: &UiState, typed: &str) -> SlashAction {
+    let action = slash::parse(typed, &state.skill_commands());
+    let SlashAction::Unknown(unknown) = &action else { return action };
+    let typed = typed.trim().trim_start_matches('/');
+    let (name, words) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    if state.prompts.is_none() || slash::is_known(name) {
+        return action;
+    }
+    SlashAction::Command(DriverCommand::UsePrompt {
+        name: name.to_string(),
+        words: words.trim().to_string(),
+        unknown: unknown.clone(),
+    })
+}
+
 fn command(state: &mut UiState, typed: &str) -> Vec<UiEffect> {
-    match slash::parse(typed, &state.skill_commands()) {
+    match action_of(state, typed) {
         SlashAction::Quit => leave(state),
         SlashAction::Help => vec![print(state, view::help(&state.skill_commands(), state.width()))],
         SlashAction::Thoughts => toggle_thoughts(state),
@@ -73,7 +89,7 @@ fn send_typed(state: &mut UiState, typed: &str) -> Vec<UiEffect> {
     let shown = view::user_message(typed, state.width());
     let shown = print(state, shown);
     if is_command(typed) {
-        let SlashAction::Command(command) = slash::parse(typed, &state.skill_commands()) else {
+        let SlashAction::Command(command) = action_of(state, typed) else {
             return self::command(state, typed);
         };
         return vec![shown, send(state, command)];
@@ -91,6 +107,7 @@ pub(super) fn send(state: &mut UiState, command: DriverCommand) -> UiEffect {
     state.set_activity(match &command {
         DriverCommand::Submit(_)
         | DriverCommand::UseSkill { .. }
+        | DriverCommand::UsePrompt { .. }
         | DriverCommand::Init
         | DriverCommand::Retry => {
             format!("waiting for {}", state.status.model)

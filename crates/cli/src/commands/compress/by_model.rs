@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use longhaul_app::models::{Models, compaction_model, priced};
+use longhaul_app::models::{Models, SessionModels, compaction_model, priced};
 use longhaul_app::settings::Settings;
 use longhaul_compaction::{Outcome, Status};
 use longhaul_engine::{CompactionDeps, Event, Files, PassOutcome};
@@ -27,7 +27,8 @@ pub(super) fn compact(
     let warn = |text: &str| tell(screen.warning("warning:"), text);
     let note = |text: &str| tell(screen.faint("note:"), text);
     let models = Models::load(settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
-    let mut chosen = compaction_model(&models, options.model.as_deref(), own)?;
+    let own = SessionModels { chosen: None, last: own.map(str::to_string) };
+    let mut chosen = compaction_model(&models, options.model.as_deref(), &own)?;
     models.ask_window(&mut chosen);
     let summariser = priced(&chosen);
     let started = Instant::now();

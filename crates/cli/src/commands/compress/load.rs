@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use longhaul_app::kept_rules::kept_rules;
 use longhaul_app::sessions::{Redaction, SeenParts};
 use longhaul_compaction::{CountHistory, MeasuredMessage, Tracker};
 use longhaul_conversation::{Estimator, Message};
@@ -30,6 +31,7 @@ impl LoadedSession {
         let source = input::open(file)?;
         let mut seen = SeenParts::default();
         let mut tracker = Tracker::default();
+        tracker.rules_mut().expect_quoted(kept_rules(file)?);
         let mut counts = CountHistory::default();
         let session = read_session_watched(source, &mut |change, transcript| {
             counts.observe(change, |counts| {

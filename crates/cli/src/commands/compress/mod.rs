@@ -81,7 +81,7 @@ pub(crate) struct CompressOptions {
     out: Option<PathBuf>,
     /// Print one JSON object (see docs/json.md).
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 impl CompressOptions {

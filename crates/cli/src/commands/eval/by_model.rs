@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use longhaul_app::models::{ChosenModel, Models, compaction_model, priced};
+use longhaul_app::models::{ChosenModel, Models, SessionModels, compaction_model, priced};
 use longhaul_app::runtime::runtime;
 use longhaul_app::settings::Settings;
 use longhaul_compaction::{
@@ -47,7 +47,7 @@ impl ModelUnderTest {
             print_aside(&format!("{label} {}\n", visible(text)));
         };
         let models = Models::load(settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
-        let chosen = compaction_model(&models, options.model.as_deref(), None)?;
+        let chosen = compaction_model(&models, options.model.as_deref(), &SessionModels::default())?;
         let (runtime, cancel) = (runtime()?, CancellationToken::new());
         {
             let _within = runtime.enter();

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use longhaul_app::kept_rules::kept_rules;
 use longhaul_app::models::{ContextWindow, known_scale};
 use longhaul_app::sessions::SeenParts;
 use longhaul_app::settings::Settings;
@@ -102,6 +103,7 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     let source = input::open(&options.file)?;
     let mut survey = Survey::new(settings.estimator());
     let (mut seen, mut work) = (SeenParts::default(), TrackedWork::default());
+    work.rules.expect_quoted(kept_rules(&options.file)?);
     let mut side = SideChains::default();
     let mut warnings = Vec::new();
     let info = read(source, &mut |event| match event {

@@ -57,8 +57,8 @@ pub(crate) fn run(
         .resume()
         .map(|given| sessions::find(given, options.fork, &input::showing_progress))
         .transpose()?;
-    let session_model = found.as_ref().and_then(FoundSession::model);
-    let mut chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    let session_models = found.as_ref().map(FoundSession::models).unwrap_or_default();
+    let mut chosen = models.choose_for_talk(options.model.as_deref(), &session_models)?;
     match options.window {
         Some(window) => chosen.set_window(window),
         None => models.ask_window(&mut chosen),
@@ -68,7 +68,7 @@ pub(crate) fn run(
         let text = format!("The window of {} is unknown; assuming {window} tokens.", chosen.name);
         greeting.push(Notice::warning(text).with_hint("Set it with --window or in longhaul.windows."));
     }
-    let named = options.model.as_deref().or(settings.model()).or(session_model.as_deref());
+    let named = models.name_for_talk(options.model.as_deref(), &session_models);
     let helpers = HelperModels::load(&models, settings, &chosen, named, |text| {
         warnings.borrow_mut().push(Notice::warning(text));
     });

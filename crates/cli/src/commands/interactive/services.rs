@@ -3,15 +3,17 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use anyhow::anyhow;
 use longhaul_agent::{Agent, AgentDeps, SessionMemory};
-use longhaul_app::agent::{AgentResources, Attendance, HelperModels};
+use longhaul_app::agent::{AgentResources, Attendance, HelperModels, OPEN_CHOICE};
 use longhaul_app::clock::now;
-use longhaul_app::models::{ChosenModel, Models, explained};
+use longhaul_app::models::{ChosenModel, Models, SessionModels};
 use longhaul_app::project::Project;
 use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::{Settings, load_here};
 use longhaul_app::{environment, trust};
 use longhaul_conversation::Usage;
+use longhaul_engine::RecordId;
 use longhaul_mcp_client::ServerStatus;
 use longhaul_memory::{MemorySettings, Places};
 use longhaul_terminal::{
@@ -23,7 +25,10 @@ use longhaul_workspace::{Home, Trust};
 
 use super::{error_notice, export, memory, skills, waiting};
 use crate::options::TalkOptions;
-use crate::output::{ago, plural};
+use crate::output::{ago, plural, thousands};
+
+/// So many resources of a server are shown.
+const RESOURCES_SHOWN: usize = 20;
 
 /// The services that the terminal asks of the program.
 pub(super) struct TerminalServices<'s> {
@@ -33,6 +38,8 @@ pub(super) struct TerminalServices<'s> {
     edits: Option<tempfile::TempDir>,
     /// The session that is open.
     session: String,
+    /// The model that the user named for the whole program.
+    asked: Option<String>,
 }
 
 impl<'s> TerminalServices<'s> {
@@ -57,7 +64,8 @@ impl<'s> TerminalServices<'s> {
             None => sessions::begin()?,
         };
         let places = (memory.places().clone(), memory.settings().clone());
-        let mut services = Self { deps, memory: places, edits: None, session: String::new() };
+        let mut services =
+            Self { deps, memory: places, edits: None, session: String::new(), asked: options.model.clone() };
         let mut opened = services.agent(opened, memory);
         notices.append(&mut opened.notices);
         Ok((services, OpenedSession { notices, ..opened }))
@@ -75,16 +83,46 @@ impl<'s> TerminalServices<'s> {
 
     fn try_open(&mut self, session: &str) -> anyhow::Result<OpenedSession> {
         let found = sessions::find(Path::new(session), false, &sessions::without_progress)?;
-        // A session continues with its own model where the settings name none and it can still be asked.
-        if load_here()?.settings.model().is_none()
-            && let Some(chosen) = found.model().and_then(|model| self.deps.models.choose(&model).ok())
-        {
-            self.deps.take_model(chosen, |_| {});
-        }
+        let warnings = Warnings::default();
+        self.take_model_of(&found.models(), |text| warnings.add(text));
         let (places, settings) = self.memory.clone();
         let memory = SessionMemory::load(places, settings, now());
         let opened = found.open()?;
-        Ok(self.agent(opened, memory))
+        let mut opened = self.agent(opened, memory);
+        opened.notices.extend(warnings.into_notices());
+        Ok(opened)
+    }
+
+    /// Switches to the model of a session about to be opened: the one chosen for it, else that of the start, else the one that
+    /// answered in it, as far as it can be asked.
+    fn take_model_of(&mut self, session: &SessionModels, warn: impl Fn(&str)) {
+        // What was chosen for a session goes before what was named for the whole program.
+        let own = session.chosen.as_deref().or(self.asked.as_deref());
+        let chosen = match self.find_model(own, session) {
+            Ok(chosen) => chosen,
+            Err(error) => {
+                if let Some(model) = &session.chosen {
+                    let own = &self.deps.model.full_name;
+                    warn(&format!("This session was switched to {model}; {own} answers instead: {error:#}"));
+                }
+                return;
+            }
+        };
+        let named = self.deps.models.name_for_talk(own, session).map(str::to_string);
+        self.deps.take_model(chosen, named.as_deref(), warn);
+    }
+
+    /// Finds a model, and asks its server for an unknown window.
+    fn find_model(&self, asked: Option<&str>, session: &SessionModels) -> anyhow::Result<ChosenModel> {
+        let models = &self.deps.models;
+        let find = || {
+            let mut chosen = models.choose_for_talk(asked, session)?;
+            models.ask_window(&mut chosen);
+            Ok(chosen)
+        };
+        // The agent's thread has a runtime of its own, in which nothing may wait.
+        let found = std::thread::scope(|scope| scope.spawn(find).join());
+        found.unwrap_or_else(|_| Err(anyhow!("the search for the model failed")))
     }
 
     /// Reloads skills and tells the model; returns what was added and removed.
@@ -100,6 +138,25 @@ impl<'s> TerminalServices<'s> {
         let switched = if on { library.switch_on(name, None)? } else { library.switch_off(name, None)? };
         self.try_reload_skills(agent)?;
         Ok(switched.in_words())
+    }
+
+    /// Switches the model, for this session also when it is resumed.
+    fn try_switch_model(&mut self, agent: &mut Agent, name: &str) -> anyhow::Result<Vec<Notice>> {
+        let chosen = self.find_model(Some(name), &SessionModels::default())?;
+        let recorded = if name == OPEN_CHOICE { name } else { &chosen.full_name };
+        let stamp = RecordId { id: sessions::new_id(), at: now() };
+        agent.conversation_mut().choose_model(recorded, stamp)?;
+        let warnings = Warnings::default();
+        if chosen.is_window_assumed {
+            let window = thousands(chosen.window.0);
+            warnings.add(&format!("The window of {} is unknown; assuming {window} tokens.", chosen.name));
+        }
+        self.deps.switch_model(agent, chosen, name, |text| warnings.add(text));
+        let mut notices = warnings.into_notices();
+        if self.deps.helpers.are_routing() {
+            notices.push(Notice::info("Each prompt is answered by the model that suits it, flash or pro."));
+        }
+        Ok(notices)
     }
 
     fn try_sessions(&self) -> anyhow::Result<Vec<SessionChoice>> {
@@ -171,10 +228,7 @@ impl Services for TerminalServices<'_> {
     }
 
     fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice> {
-        let chosen = self.deps.models.choose(name).map_err(|error| error_notice(&explained(error)))?;
-        let warnings = Warnings::default();
-        self.deps.switch_model(agent, chosen, |text| warnings.add(text));
-        Ok(warnings.into_notices())
+        self.try_switch_model(agent, name).map_err(|error| error_notice(&error))
     }
 
     fn cost(&self, caller: Spender<'_>, usage: &Usage) -> Option<f64> {
@@ -221,6 +275,12 @@ impl Services for TerminalServices<'_> {
             };
             page.fact(report.name.as_str(), format!("{state}{restarts}"));
             report.tools.iter().for_each(|tool| page.aside(tool.as_str()));
+            report.prompts.iter().for_each(|prompt| page.aside(prompt.as_str()));
+            let resources = report.resources.iter().take(RESOURCES_SHOWN);
+            resources.for_each(|resource| page.aside(format!("@{resource}")));
+            if let Some(more) = report.resources.len().checked_sub(RESOURCES_SHOWN).filter(|more| *more > 0) {
+                page.aside(format!("{more} more resources"));
+            }
             report.left_out.iter().for_each(|reason| page.aside(format!("left out: {reason}")));
         }
         for (name, reason) in &toolkit.servers_left_out {

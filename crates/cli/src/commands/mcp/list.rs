@@ -18,6 +18,9 @@ use crate::output::{Color, Page, Screen, plural, print, print_json, visible};
 /// The longest wait for servers to start; package runners may have to fetch them first.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// So many resources of a server are shown.
+const RESOURCES_SHOWN: usize = 20;
+
 #[derive(Debug, Args)]
 pub(super) struct ListOptions {
     /// Print one JSON object (see docs/json.md).
@@ -116,6 +119,13 @@ fn show(page: &mut Page, report: &ServerReport) {
     for tool in &report.tools {
         page.line(&format!("  {}", visible(tool)));
     }
+    for prompt in &report.prompts {
+        page.line(&format!("  {}", visible(prompt)));
+    }
+    for resource in report.resources.iter().take(RESOURCES_SHOWN) {
+        page.line(&format!("  @{}", visible(resource)));
+    }
+    page.more(report.resources.len(), report.resources.len().min(RESOURCES_SHOWN), "resources");
     for reason in &report.left_out {
         page.line(&page.screen.faint(&format!("  left out: {}", visible(reason))));
     }
@@ -146,6 +156,8 @@ fn report_json(report: &ServerReport) -> Value {
         "status": status,
         "problem": problem,
         "tools": report.tools,
+        "prompts": report.prompts,
+        "resources": report.resources,
         "left_out": report.left_out,
     })
 }

@@ -1,5 +1,6 @@
 //! `longhaul mcp`: the server of the Model Context Protocol, and the servers of Longhaul's own agent.
 
+mod auth;
 mod configure;
 mod list;
 mod serve;
@@ -26,6 +27,8 @@ enum McpCommand {
     List(list::ListOptions),
     /// Start servers and list their tools.
     Test(list::TestOptions),
+    /// Sign in at a server that asks for it.
+    Auth(auth::AuthOptions),
     /// Add a server to the settings.
     Add(configure::AddOptions),
     /// Remove a server from the settings.
@@ -35,7 +38,7 @@ enum McpCommand {
 impl McpArgs {
     /// Returns true if programs are started that must not see secrets.
     pub(crate) fn starts_servers(&self) -> bool {
-        matches!(self.command, Some(McpCommand::Test(_)))
+        matches!(self.command, Some(McpCommand::Test(_) | McpCommand::Auth(_)))
     }
 }
 
@@ -50,6 +53,7 @@ pub(crate) fn run(
         Some(McpCommand::Serve(options)) => serve::run(options),
         Some(McpCommand::List(options)) => list::list(options, &load_settings()?, color),
         Some(McpCommand::Test(options)) => list::test(options, &load_settings()?, color),
+        Some(McpCommand::Auth(options)) => auth::run(options, &load_settings()?),
         Some(McpCommand::Add(options)) => configure::add(options),
         Some(McpCommand::Remove(options)) => configure::remove(options),
     }

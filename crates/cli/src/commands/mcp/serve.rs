@@ -2,14 +2,14 @@
 
 use std::io::IsTerminal;
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use longhaul_app::failure::hinted;
 use longhaul_app::runtime::runtime;
 use longhaul_app::sessions::new_id;
-use longhaul_mcp::{AccessToken, AgentFolders, CallerEnvironment, ServerOptions, serve_http, serve_stdio};
+use longhaul_mcp::{AccessToken, CallerEnvironment, ServerOptions, serve_http, serve_stdio};
 use tokio::net::TcpListener;
 
 use crate::output::print_aside;
@@ -76,17 +76,8 @@ fn enter_project() -> anyhow::Result<()> {
 }
 
 fn server_options() -> ServerOptions {
-    let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
-    let folder = |name: &str, usual: &str| {
-        let below = |home: &PathBuf| Path::new(home).join(usual);
-        variable(name).map(PathBuf::from).or_else(|| home.as_ref().map(below))
-    };
     ServerOptions {
         version: env!("CARGO_PKG_VERSION").to_string(),
-        folders: AgentFolders {
-            claude: folder("CLAUDE_CONFIG_DIR", ".claude"),
-            codex: folder("CODEX_HOME", ".codex"),
-        },
         caller: CallerEnvironment { claude_session: variable("CLAUDE_CODE_SESSION_ID") },
     }
 }

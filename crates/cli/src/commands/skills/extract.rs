@@ -10,7 +10,7 @@ use longhaul_app::extraction::{
     Extraction, ExtractionMode, ExtractionReport, ExtractorRun, SessionSelection, claim,
 };
 use longhaul_app::failure::hinted;
-use longhaul_app::models::{ChosenModel, Models};
+use longhaul_app::models::{ChosenModel, Models, SessionModels};
 use longhaul_app::project::{self, Project};
 use longhaul_app::skills::{SkillLibrary, failure};
 use longhaul_memory::{FactScope, save_target};
@@ -120,7 +120,7 @@ fn learner(options: &ExtractOptions, library: &SkillLibrary, color: Color) -> an
         print_aside(&format!("{label} {}\n", visible(text)));
     };
     let models = Models::load(&library.settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
-    match models.choose_for_talk(options.model.as_deref(), None) {
+    match models.choose_for_talk(options.model.as_deref(), &SessionModels::default()) {
         Ok(chosen) => Ok(Learner::Model(Box::new(chosen))),
         // Whoever names a model wants that one.
         Err(error) if options.model.is_some() => Err(error),

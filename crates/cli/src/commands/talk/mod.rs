@@ -16,11 +16,12 @@ use longhaul_app::models::Models;
 use longhaul_app::project::log_failure;
 use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::Settings;
-use longhaul_conversation::{FinishReason, ModelError, Origin, Part, Usage};
+use longhaul_conversation::{FinishReason, ModelError, Origin, Part, Usage, neutralise_snapshots};
 use longhaul_engine::EngineError;
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_mcp_client::ServerStatus;
 use longhaul_sessions::{LogError, load_metadata};
+use longhaul_tools::{ToolOutcome, ToolSource};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
@@ -74,8 +75,8 @@ fn talk(
         .resume()
         .map(|given| sessions::find(given, options.fork, &input::showing_progress))
         .transpose()?;
-    let session_model = found.as_ref().and_then(FoundSession::model);
-    let mut chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    let session_models = found.as_ref().map(FoundSession::models).unwrap_or_default();
+    let mut chosen = models.choose_for_talk(options.model.as_deref(), &session_models)?;
     match options.window {
         Some(window) => chosen.set_window(window),
         None => models.ask_window(&mut chosen),
@@ -86,7 +87,7 @@ fn talk(
             "the window of {name} is unknown; assuming {window} tokens (set it with --window or in longhaul.windows)"
         ));
     }
-    let named = options.model.as_deref().or(settings.model()).or(session_model.as_deref());
+    let named = models.name_for_talk(options.model.as_deref(), &session_models);
     let helpers = HelperModels::load(&models, settings, &chosen, named, |text| reporter.warn(text));
     let (work, attendance) = (options.work.to_agent_options(), Attendance::Unattended);
     let parts = (chosen, helpers);
@@ -118,10 +119,17 @@ fn talk(
                 reporter.warn(&format!("MCP server {} is not available: {reason}", report.name));
             }
         }
-        let Attachments { parts, problems, .. } =
-            attach_files(&typed_text(&words), &environment::current_folder(), host.tools, cancel).await;
+        let Attachments { parts, problems, .. } = attach_files(
+            &typed_text(&words),
+            &environment::current_folder(),
+            host.tools,
+            host.servers,
+            cancel,
+        )
+        .await;
         problems.iter().for_each(|problem| reporter.warn(problem.trim_end_matches('.')));
-        let words = words.into_iter().chain(parts).collect();
+        let filled = filled_in_prompt(&typed_text(&words), host.servers, cancel, reporter).await;
+        let words = words.into_iter().chain(parts).chain(filled).collect();
         let end = agent.run_turn_with(words, &host, cancel).await;
         deps.toolkit.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
@@ -222,6 +230,29 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
                 LimitOf::Session => ("this session", "raise \"model.maxSessionTurns\" in settings.json"),
             };
             Err(hinted(anyhow!("reached the limit of {limit} model calls in {scope}"), hint))
+        }
+    }
+}
+
+/// The prompt of an MCP server that a text such as `/review --lang=rust` names, filled in.
+async fn filled_in_prompt(
+    typed: &str,
+    servers: Option<&dyn ToolSource>,
+    cancel: &CancellationToken,
+    reporter: &Reporter,
+) -> Vec<Part> {
+    let Some((servers, typed)) = servers.zip(typed.trim().strip_prefix('/')) else { return Vec::new() };
+    let (name, words) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    let Some(answer) = servers.fill_in_prompt(name, words, cancel).await else { return Vec::new() };
+    match answer.outcome {
+        ToolOutcome::Succeeded(text) => {
+            let text =
+                format!("<mcp_prompt name=\"{name}\">\n{}\n</mcp_prompt>", neutralise_snapshots(&text));
+            std::iter::once(Part::text(Origin::Hook, text)).chain(answer.media).collect()
+        }
+        ToolOutcome::Failed(reason) | ToolOutcome::Cancelled(reason) => {
+            reporter.warn(reason.trim_end_matches('.'));
+            Vec::new()
         }
     }
 }

@@ -129,6 +129,7 @@ fn rich_log() -> (tempfile::TempDir, Log) {
     let (origin, place) = (longhaul_conversation::Origin::Hook, longhaul_conversation::FragmentPlace::System);
     record(&mut log, "f", EntryKind::Fragment(RecordedFragment { origin, place, content }));
     record(&mut log, "h", EntryKind::Host(HostRecord::default()));
+    record(&mut log, "m", EntryKind::ModelChoice("auto".into()));
     log.record(&compaction("k", vec![said("5"), said("6")])).expect("recorded");
     log.keep_state(&CompactionState { failures: 2, ..CompactionState::default() }, None).expect("kept");
     log.set_summary("About words").expect("set");
@@ -166,8 +167,8 @@ fn check_damage(harm: impl FnOnce(&std::path::Path), told: &str, aside: Option<(
             (1..=8).map(|mark| Some(Ordinal(mark))).collect::<Vec<_>>()
         });
         assert_eq!(
-            (replay.rules(), replay.fragments(), replay.host()),
-            (before.rules(), before.fragments(), before.host())
+            (replay.rules(), replay.fragments(), replay.host(), replay.info().chosen_model.as_deref()),
+            (before.rules(), before.fragments(), before.host(), Some("auto"))
         );
         assert_eq!((replay.state(), &replay.info().title), (before.state(), &before.info().title));
         assert_eq!(replay.info().directory, before.info().directory);
