@@ -60,15 +60,15 @@ const COMMANDS: &str = "Commands: ";
 /// Leads into names that no single file has.
 const OTHER_NAMES: &str = "Other names: ";
 /// Statements take this share of what is left in a small snapshot and in a usual one, file cards the rest.
-const STATEMENTS_SHARE: [f64; 2] = [0.5, 0.6];
+const STATEMENTS_SHARE: [f64; 2] = [0.65, 0.85];
 /// The lists of files without a card and of commands take at most this share of the budget.
-const LISTS_SHARE: f64 = 0.1;
+const LISTS_SHARE: f64 = 0.04;
 /// They take so much, with names that no single file has, where nothing else takes the room.
-const SPARE_LISTS_SHARE: f64 = 0.4;
+const SPARE_LISTS_SHARE: f64 = 0.06;
 /// More of the budget than this is much to spare.
 const MUCH_SPARE: f64 = 0.05;
 /// The user's words take this share of what is to spare.
-const WORDS_OF_SPARE: f64 = 0.8;
+const WORDS_OF_SPARE: f64 = 0.6;
 
 /// The sections that statements and file cards go to.
 const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::FileSystemState];
@@ -345,16 +345,23 @@ impl<'a> Draft<'a> {
         let budget = choice.budget;
         let [small, usual] = STATEMENTS_SHARE;
         let share = small + (usual - small) * (budget / USUAL_BUDGET).min(1.0);
+        if spare == SpareRoom::Kept {
+            choose_lines(&mut choice);
+            self.covered = choice.covered;
+            return choice.room;
+        }
         choice.room = room * share;
         let mut chosen = choose_lines(&mut choice);
-        choice.room += room * (1.0 - share);
+        // Cards take no more than their share: what is said is worth more than a longer list.
+        let unsaid = choice.room;
+        choice.room = room * (1.0 - share);
         let mut lists = choose_names(&mut choice, ListRoom::BesideCards(budget * LISTS_SHARE));
+        choice.room += unsaid;
         chosen.extend(choose_more(&mut choice, &chosen));
         // Room that no statement takes is for names that may be looked for.
         let left = choice.room;
-        if spare == SpareRoom::Listed {
-            lists.add(choose_names(&mut choice, ListRoom::Only(budget * SPARE_LISTS_SHARE)));
-        }
+        lists.add(choose_names(&mut choice, ListRoom::BesideCards(0.0)));
+        lists.add(choose_names(&mut choice, ListRoom::Only(budget * SPARE_LISTS_SHARE)));
         chosen.sort_unstable();
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
@@ -423,7 +430,10 @@ fn quoted_rules(snapshot: &Snapshot) -> Vec<String> {
 /// A chosen line as it stands in a snapshot: marked as a quote if a tool printed it.
 fn shown_lines(line: &Candidate<'_>) -> Vec<String> {
     match line.source {
+        Source::User => quote_lines(QuoteSource::File, line.text),
+        Source::Output if line.is_of_file() => quote_lines(QuoteSource::File, line.text),
         Source::Output => quote_lines(QuoteSource::Tool, line.text),
+        Source::Call if line.is_change() => quote_lines(QuoteSource::File, line.text),
         _ => vec![line.text.to_string()],
     }
 }

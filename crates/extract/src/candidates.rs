@@ -22,6 +22,18 @@ pub struct Candidate<'c> {
     pub anchors: &'c [u32],
 }
 
+impl Candidate<'_> {
+    /// Returns true if it stands in a file.
+    pub fn is_of_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Returns true if it tells how a file was changed.
+    pub fn is_change(&self) -> bool {
+        self.form == Form::Change
+    }
+}
+
 /// Lines in the order in which they came. Written down as a list of them.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(from = "Vec<Written>")]

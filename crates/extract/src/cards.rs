@@ -34,7 +34,7 @@ impl FileCard {
 }
 
 /// No card has more names than this.
-const MOST: usize = 30;
+const MOST: usize = 12;
 /// Fewer names make no card: they stand behind the file among the others.
 const FEWEST: usize = 2;
 /// Names that are less likely to be needed are left out, whatever the room.
@@ -160,12 +160,18 @@ pub fn choose_names(choice: &mut Choice<'_>, room: ListRoom) -> NameLists {
 }
 
 impl NameLists {
-    /// Adds what is not there yet of further lists without cards.
+    /// Adds what is not there yet of further lists.
     pub fn add(&mut self, more: Self) {
         let extend = |all: &mut Vec<String>, more: Vec<String>| {
             let new: Vec<String> = more.into_iter().filter(|name| !all.contains(name)).collect();
             all.extend(new);
         };
+        for card in more.cards {
+            match self.cards.iter_mut().find(|known| known.path == card.path) {
+                Some(known) => extend(&mut known.names, card.names),
+                None => self.cards.push(card),
+            }
+        }
         let is_on_card = |path: &String| self.cards.iter().any(|card| card.path == *path);
         extend(&mut self.files, more.files.into_iter().filter(|path| !is_on_card(path)).collect());
         extend(&mut self.commands, more.commands);
@@ -197,7 +203,7 @@ impl Taken {
         let mut cards: Vec<FileCard> = Vec::new();
         for (number, names) in self.names {
             if names.len() < FEWEST {
-                others.push(format!("{} ({})", path(number), names.join(BETWEEN)));
+                others.push(path(number));
                 continue;
             }
             let at = files.get(&number).map_or(Ordinal(0), |file| file.last);

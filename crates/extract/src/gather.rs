@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use longhaul_conversation::{Body, CallId, Origin, ToolCall, ToolResult};
 use longhaul_directives::AnnotatedPart;
-use longhaul_ledger::{CallContent, content_of};
+use longhaul_ledger::{CallContent, block_changes, content_of, patch_changes, text_changes};
 use longhaul_shell::parse_script;
 use longhaul_text::{Unit, split_units};
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,14 @@ use serde_json::Value;
 
 use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
 use super::card_line::parse_card;
+use super::changes::change_line;
 use super::chart::Chart;
 use super::lines::output_lines;
-use super::outputs::{OutputLine, each_output_line};
-use super::statements::{Form, Shape, each_statement, is_report, says_something};
+use super::outputs::{OutputLine, each_output_line, ending, unnumbered, whole_output};
+use super::statements::{
+    Form, Shape, each_statement, is_report, names_only_a_file, says_something, without_opening,
+};
+use super::written::written_in_script;
 
 /// The author of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -50,6 +54,8 @@ pub struct Gathered {
     calls: Vec<(CallId, String)>,
     /// Calls of the message that only show what stands in files: nothing of their results is quoted.
     looks: Vec<CallId>,
+    /// Calls of the message that run commands, with these if they are short: their results are shown with them.
+    asked: Vec<(CallId, String)>,
     /// The model calls no tool in this message: what it says ends a turn.
     is_closing: bool,
     /// True if this is known only from an earlier snapshot.
@@ -102,6 +108,10 @@ pub(crate) struct FoundLine<'g> {
     pub(crate) commands: &'g [(usize, String)],
 }
 
+/// A text of the user's above this length is a document rather than a message.
+const LONG_TEXT: usize = 2_500;
+/// Commands up to this length stand before what they printed.
+const SHORT_COMMAND: usize = 100;
 /// Longer arguments are lines of their own.
 const SHORT_ARGUMENT: usize = 160;
 
@@ -147,6 +157,11 @@ impl Gathered {
     /// The calls of the message that only show what stands in files.
     pub(crate) fn looks(&self) -> &[CallId] {
         &self.looks
+    }
+
+    /// The calls of the message that run commands, with these if they are short.
+    pub(crate) fn asked(&self) -> &[(CallId, String)] {
+        &self.asked
     }
 
     /// The calls whose results the message has.
@@ -215,7 +230,11 @@ impl Gathered {
     fn add_part(&mut self, AnnotatedPart { part, units }: &AnnotatedPart<'_>) {
         let answer = if self.is_closing { Form::Conclusion } else { Form::Remark };
         match (&part.body, part.origin) {
-            (Body::Text(_), Origin::User) => self.add_prose(Source::User, Form::Code, PartOf::Talk, units),
+            (Body::Text(text), Origin::User) => {
+                // The user's words have a place of their own, in which a long text is shortened.
+                let form = if text.len() > LONG_TEXT { Form::Shown } else { Form::Code };
+                self.add_prose(Source::User, form, PartOf::Talk, units);
+            }
             (Body::Text(_), Origin::Model) => self.add_prose(Source::Model, answer, PartOf::Talk, units),
             (Body::Text(_), Origin::Summary) => {
                 self.add_prose(Source::Model, Form::Conclusion, PartOf::Talk, units);
@@ -232,26 +251,64 @@ impl Gathered {
 
     fn add_prose(&mut self, source: Source, form: Form, part_of: PartOf, units: &[Unit<'_>]) {
         let mut lines: Vec<(Form, String)> = Vec::new();
-        let mut code: Vec<(usize, String)> = Vec::new();
+        let mut code: Vec<String> = Vec::new();
+        let is_models = matches!(source, Source::Model | Source::Thought);
         each_statement(
             units,
             &mut |text, shape| {
                 let form = match shape {
                     // The user's words have a place of their own.
                     _ if form == Form::Code => Form::Code,
-                    Shape::Row => Form::Row,
-                    Shape::Sentence if says_something(text) => form,
-                    Shape::Sentence => Form::Code,
+                    Shape::Row if form != Form::Shown => Form::Row,
+                    _ if says_something(text) => form,
+                    _ => Form::Code,
                 };
+                let text = if is_models { without_opening(text) } else { text };
                 lines.push((form, text.to_string()));
             },
-            &mut |text| code.push((0, text.to_string())),
+            &mut |text| code.push(text.to_string()),
         );
         for (form, line) in lines {
             self.add(source, form, part_of, &line);
         }
-        for (_, block) in code {
+        let mut file = String::new();
+        for block in code {
             output_lines(&block, &mut |line| self.add(source, Form::Code, part_of, line));
+            if names_only_a_file(&block) {
+                file = block.trim_end_matches(':').trim_matches(['*', '`']).to_string();
+            } else if source == Source::Model {
+                self.add_proposals(&block, &file);
+                self.add_document(&block);
+            }
+        }
+    }
+
+    /// The statements of a document that stands in a block of the model's text.
+    fn add_document(&mut self, block: &str) {
+        let Some((head, body)) = block.split_once('\n').filter(|(head, _)| head.starts_with("```")) else {
+            return;
+        };
+        let body = body.trim_end().trim_end_matches('`');
+        let is_diff = head.contains("diff") || body.contains("<<<<<<< SEARCH");
+        if !is_diff && body.len() > LONG_TEXT && is_report(body) {
+            self.add_prose(Source::Call, Form::Written, PartOf::Talk, &split_units(body));
+        }
+    }
+
+    /// The changes that a block in the model's text proposes.
+    fn add_proposals(&mut self, block: &str, file: &str) {
+        let changes = match block {
+            _ if block.contains("<<<<<<< SEARCH") => block_changes(block),
+            _ if block.contains("\n+++ ") || block.starts_with("```diff") => patch_changes(block),
+            _ => return,
+        };
+        for mut change in changes {
+            if change.path.is_empty() {
+                change.path = file.to_string();
+            }
+            if let Some(line) = change_line(&change) {
+                self.add(Source::Call, Form::Change, PartOf::Talk, &line);
+            }
         }
     }
 
@@ -267,8 +324,14 @@ impl Gathered {
 
     fn add_output(&mut self, text: &str, part_of: PartOf) {
         self.text.reserve(text.len());
-        if is_report(text) {
-            return self.add_prose(Source::Output, Form::Report, part_of, &split_units(text));
+        let plain = unnumbered(text);
+        if is_report(&plain) {
+            return self.add_prose(Source::Output, Form::Report, part_of, &split_units(&plain));
+        }
+        if matches!(part_of, PartOf::Result(_))
+            && let Some(shown) = whole_output(&plain).or_else(|| ending(&plain))
+        {
+            self.add(Source::Output, Form::Shown, part_of, &shown);
         }
         each_output_line(text, &mut |line| self.add_output_line(&line, Source::Output, part_of));
     }
@@ -300,17 +363,26 @@ impl Gathered {
             }
             CallContent::Other => PartOf::Talk,
         };
+        let changes = text_changes(call);
+        for change in &changes {
+            // What is written as prose is quoted as such.
+            if is_report(&change.new) {
+                self.add_prose(Source::Call, Form::Written, PartOf::Talk, &split_units(&change.new));
+            } else if let Some(line) = change_line(change) {
+                self.add(Source::Call, Form::Change, PartOf::Talk, &line);
+            }
+        }
         // Names of tools and arguments tell nothing about the work.
         let mut short = String::new();
-        let mut long: Vec<&str> = Vec::new();
-        each_argument("", &call.args, &mut |_, text| {
+        let mut long: Vec<(&str, &str)> = Vec::new();
+        each_argument("", &call.args, &mut |key, text| {
             if text.len() <= SHORT_ARGUMENT && !text.contains('\n') {
                 if short.len() + text.len() <= 300 {
                     short.push_str(if short.is_empty() { "" } else { " " });
                     short.push_str(text);
                 }
             } else {
-                long.push(text);
+                long.push((key, text));
             }
         });
         if only_looks(call) {
@@ -318,17 +390,38 @@ impl Gathered {
         }
         self.add(Source::Call, Form::Code, PartOf::Talk, &short);
         let place = self.lines.len() - 1;
-        if is_shell(&call.name) {
+        let is_shell = is_shell(&call.name);
+        if is_shell {
+            let mut command = String::new();
             each_argument("", &call.args, &mut |key, text| {
                 if key != "description" {
                     each_command(text, &mut |command| self.commands.push((place, command)));
                 }
+                if matches!(key, "command" | "cmd" | "script")
+                    && text.len() <= SHORT_COMMAND
+                    && !text.contains('\n')
+                {
+                    command = text.to_string();
+                }
             });
+            self.asked.push((call.id.clone(), command));
         }
-        for text in long {
+        for (key, text) in long {
+            if is_shell {
+                written_in_script(text, &mut |body| {
+                    self.add_prose(Source::Call, Form::Written, PartOf::Talk, &split_units(body));
+                });
+            } else if changes.is_empty() && !is_old(key) && is_report(text) {
+                self.add_prose(Source::Call, Form::Written, PartOf::Talk, &split_units(text));
+            }
             each_output_line(text, &mut |line| self.add_output_line(&line, Source::Call, part_of));
         }
     }
+}
+
+/// Returns true if an argument holds what goes, what is looked for, or what another agent is asked.
+fn is_old(key: &str) -> bool {
+    ["old", "search", "pattern", "query", "prompt"].iter().any(|word| key.to_ascii_lowercase().contains(word))
 }
 
 /// An answer longer than this is shortened by whole lines.
@@ -492,10 +585,52 @@ mod tests {
         let edit = json!({"file_path": "src/a.rs", "old_string": "fn read_one() {}\n", "new_string": "fn read_all() {}\nfn close() {}"});
         let edit = gathered(&[call("edit", edit)]);
         let owners: Vec<_> = edit.lines().map(|line| line.owner).collect();
-        assert_eq!(owners, [LineOwner::Talk, LineOwner::File("src/a.rs"), LineOwner::File("src/a.rs")]);
+        let file = LineOwner::File("src/a.rs");
+        assert_eq!(owners, [LineOwner::Talk, LineOwner::Talk, file, file]);
+        let change = edit.lines().next().map(|line| (line.form, edit.text[line.place].to_string()));
+        let text = "src/a.rs: fn read_one() {} → fn read_all() {} ⏎ fn close() {}".to_string();
+        assert_eq!(change, Some((Form::Change, text)));
         assert_eq!(edit.calls(), [(CallId::new("c"), "src/a.rs".to_string())]);
         let result = gathered(&[Part::result(ToolResult::text("c", "fn read_all() {}"))]);
         assert!(result.lines().all(|line| line.owner == LineOwner::Result(&CallId::new("c"))));
+    }
+
+    #[test]
+    fn what_a_call_writes_for_people_is_said() {
+        let plan = format!(
+            "# Plan\n\n{FOUND} It must be read before that.\n\n- The tests come first, then the counter."
+        );
+        let write = gathered(&[call("write", json!({"file_path": "plan.md", "content": plan}))]);
+        let written: Vec<_> = write
+            .lines()
+            .filter(|line| line.form == Form::Written)
+            .map(|line| write.text[line.place].to_string())
+            .collect();
+        assert_eq!(
+            written,
+            [
+                &format!("Plan: {FOUND}"),
+                "It must be read before that.",
+                "The tests come first, then the counter."
+            ]
+        );
+    }
+
+    #[test]
+    fn short_outputs_and_the_ends_of_long_ones_are_shown() {
+        let shown = |text: &str| {
+            let gathered = gathered(&[Part::result(ToolResult::text("c", text))]);
+            let line = gathered.lines().find(|line| line.form == Form::Shown);
+            line.map(|line| gathered.text[line.place].to_string())
+        };
+        assert_eq!(shown("main\n  retry-uploads\n").as_deref(), Some("main ⏎ retry-uploads"));
+        let tests =
+            format!("{}\nran 61 tests\n60 passed, 1 failed in 2.1 s", "a line of the log\n".repeat(40));
+        assert_eq!(
+            shown(&tests).as_deref(),
+            Some("… a line of the log ⏎ ran 61 tests ⏎ 60 passed, 1 failed in 2.1 s")
+        );
+        assert_eq!(shown("total 8\n-rw-r--r-- 1 me me 12 a.rs\n-rw-r--r-- 1 me me 12 b.rs"), None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod anchors;
 mod candidates;
 mod card_line;
 mod cards;
+mod changes;
 mod chart;
 mod coverage;
 mod gather;
@@ -32,6 +33,7 @@ mod tokens;
 mod values;
 mod weigh;
 mod worth;
+mod written;
 
 pub use anchors::AnchorKind;
 pub use candidates::{Candidate, Candidates};

@@ -1,8 +1,16 @@
 //! Reads outputs and long arguments line by line: to which file a line belongs, and whether it tells of something.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use longhaul_text::AnyOf;
+
+use super::changes::LINE_END;
 use super::lines::{output_lines, strip_line_number};
 use super::paths::{found_in_file, patched_file};
-use super::statements::{count_words, is_balanced, is_boilerplate, is_trouble, tells_of_trouble};
+use super::statements::{
+    count_words, is_balanced, is_boilerplate, is_listing_row, is_trouble, tells_of_trouble,
+};
 
 /// A line of an output, or several short ones joined.
 pub(crate) struct OutputLine<'t> {
@@ -20,6 +28,27 @@ const MOST_NOTICES: usize = 12;
 /// Lines of these lengths may be quoted.
 const NOTICE: std::ops::RangeInclusive<usize> = 16..=300;
 
+/// Words for what is counted at the end of a run.
+const COUNTED: [&str; 16] = [
+    "passed",
+    "failed",
+    "failures",
+    "failing",
+    "passing",
+    "skipped",
+    "tests",
+    "errors",
+    "warnings",
+    "examples",
+    "assertions",
+    "insertions",
+    "deletions",
+    "changed",
+    "compiled",
+    "built",
+];
+/// A line that sums up a run is no longer than this.
+const SUMMARY: usize = 200;
 /// A line that is trouble says so within so many bytes.
 const TROUBLE_BEGINS: usize = 40;
 
@@ -57,6 +86,65 @@ pub(crate) fn each_output_line<'t>(text: &'t str, found: &mut impl FnMut(OutputL
     flush(from, text.len(), file, found);
 }
 
+/// Lines that say nothing: empty ones, and what stands before an output.
+const HEADS: [&str; 3] = ["", "Output:", "---"];
+fn is_head(line: &str) -> bool {
+    HEADS.contains(&line) || line.starts_with("Process exited with code") || is_boilerplate(line)
+}
+
+/// Of a longer output the last lines are shown, at most so many of them and so many bytes.
+const ENDING: (usize, usize) = (3, 240);
+
+/// The last lines of a longer output, where programs tell how it ended.
+pub(crate) fn ending(text: &str) -> Option<String> {
+    if text.len() <= WHOLE.1 && text.lines().count() <= WHOLE.0 {
+        return None;
+    }
+    let mut lines: Vec<&str> =
+        text.lines().rev().map(str::trim).filter(|line| !is_head(line)).take(ENDING.0).collect();
+    lines.reverse();
+    let tells = |line: &str| line.bytes().any(|byte| byte.is_ascii_digit()) || count_words(line, 3) >= 3;
+    while lines.first().is_some_and(|line| !tells(line) || !is_balanced(line)) {
+        lines.remove(0);
+    }
+    let is_code = |line: &str| line.ends_with(['{', '}', ';', ',', '(', '[']) || is_listing_row(line);
+    let ending = lines.join(LINE_END);
+    let is_told = ending.len() >= 20 && ending.len() <= ENDING.1 && !lines.iter().any(|line| is_code(line));
+    (is_told && is_balanced(&ending)).then(|| format!("… {ending}"))
+}
+
+/// An output with at most so many lines and bytes is shown whole.
+const WHOLE: (usize, usize) = (14, 420);
+
+/// A text without the numbers that a reading tool put before its lines.
+pub(crate) fn unnumbered(text: &str) -> Cow<'_, str> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let is_numbered =
+        |line: Option<&str>| line.is_some_and(|line| strip_line_number(line).len() < line.len());
+    if !is_numbered(lines.next()) || !is_numbered(lines.next()) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.lines().map(strip_line_number).collect::<Vec<_>>().join("\n"))
+}
+
+/// A short output on one line, unless it says nothing.
+pub(crate) fn whole_output(text: &str) -> Option<String> {
+    if text.len() > 2 * WHOLE.1 {
+        return None;
+    }
+    let reminders = ["<system-reminder>", "<system_reminder>"];
+    let own = reminders.iter().filter_map(|tag| text.find(tag)).min().map_or(text, |start| &text[..start]);
+    let lines: Vec<&str> = own.lines().map(str::trim).filter(|line| !is_head(line)).collect();
+    // A line that tells something by itself is quoted as such.
+    let is_told = lines.len() < 2 && lines.iter().all(|line| is_notice(line, true));
+    if is_told || lines.len() > WHOLE.0 || lines.iter().any(|line| is_listing_row(line)) {
+        return None;
+    }
+    let whole = lines.join(LINE_END);
+    let says = whole.len() >= 12 && whole.chars().filter(|sign| sign.is_alphanumeric()).count() >= 8;
+    (says && whole.len() <= WHOLE.1 && is_balanced(&whole)).then_some(whole)
+}
+
 /// Returns true if a line tells of trouble, or of a value where the output is short.
 fn is_notice(line: &str, is_short: bool) -> bool {
     if !NOTICE.contains(&line.len())
@@ -73,10 +161,30 @@ fn is_notice(line: &str, is_short: bool) -> bool {
     let lower = line.to_lowercase();
     // A long output has many lines that only speak of trouble; its own begins with it.
     let head = &lower[..lower.floor_char_boundary(TROUBLE_BEGINS)];
-    (has_value || is_short && tells_of_trouble(&lower) || is_trouble(head))
-        && count_words(line, 4) >= if has_value { 2 } else { 4 }
+    (has_value || is_short && tells_of_trouble(&lower) || is_trouble(head) || is_summary(&lower))
+        && count_words(line, 4) >= if has_value || is_summary(&lower) { 2 } else { 4 }
         && is_balanced(line)
         && !is_boilerplate(line)
+}
+
+/// Returns true if a line sums up a run: a number stands right before or behind one of the words for it.
+fn is_summary(lower: &str) -> bool {
+    static ANY: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&COUNTED));
+    if lower.len() > SUMMARY || !lower.bytes().any(|byte| byte.is_ascii_digit()) || !ANY.is_in(lower) {
+        return false;
+    }
+    let words: Vec<&str> = lower
+        .split(|sign: char| !sign.is_alphanumeric() && sign != '.')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let counts = |pair: &[&str]| match pair {
+        [one, other] => {
+            is_number(one) && COUNTED.contains(other) || COUNTED.contains(one) && is_number(other)
+        }
+        _ => false,
+    };
+    words.windows(2).filter(|pair| counts(pair)).count() >= 2
 }
 
 #[cfg(test)]
@@ -121,6 +229,11 @@ mod tests {
         check(
             "Created pull request https://example.org/pull/12",
             &[("Created pull request https://example.org/pull/12", None, true)],
+        );
+        let log = "a\nb\nc\nd\n1 failed, 60 passed in 2.04s for the whole run\n";
+        check(
+            log,
+            &[("a b c d", None, false), ("1 failed, 60 passed in 2.04s for the whole run", None, true)],
         );
         check("if failed { return Err(error); }", &[("if failed { return Err(error); }", None, false)]);
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::anchors::{AnchorKind, scan_anchors};
 use super::candidates::{Candidate, Candidates};
+use super::changes::LINE_END;
 use super::gather::{Gathered, LineOwner, Source};
 use super::names::{Anchor, Names};
 use super::statements::Form;
@@ -29,6 +30,9 @@ pub struct Pool {
     /// Calls whose results will only show what stands in files.
     #[serde(default)]
     looks: HashSet<CallId>,
+    /// Calls that run commands, with these if they are short, whose results are still to come.
+    #[serde(default)]
+    asked: HashMap<CallId, String>,
     /// The first message of each stretch of work.
     stretches: Vec<Ordinal>,
     /// The working folder, which paths are seen from.
@@ -95,6 +99,9 @@ impl Pool {
         let shown: HashSet<&CallId> =
             gathered.results().iter().filter(|call| self.looks.remove(*call)).collect();
         self.looks.extend(gathered.looks().iter().cloned());
+        let asked: HashMap<&CallId, String> =
+            gathered.results().iter().filter_map(|call| Some((call, self.asked.remove(call)?))).collect();
+        self.asked.extend(gathered.asked().iter().cloned());
         let mut lines: Vec<Weighed> = Vec::new();
         let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentions().len());
         let mut unnamed = 0;
@@ -102,7 +109,8 @@ impl Pool {
             let from = anchors.len();
             if line.mentions.is_empty() && line.commands.is_empty() {
                 // They weigh nothing, so no more of them are looked at than may stay.
-                if line.source == Source::Output || unnamed == MOST_LINES {
+                let is_said = matches!(line.form, Form::Answer | Form::Notice | Form::Shown);
+                if line.source == Source::Output && !is_said || unnamed == MOST_LINES {
                     continue;
                 }
                 unnamed += 1;
@@ -124,7 +132,22 @@ impl Pool {
             };
             // What stands in a file can be read there again.
             let is_shown = matches!(line.owner, LineOwner::Result(call) if shown.contains(call));
-            let form = if file.is_some() || is_shown { Form::Code } else { line.form };
+            // The ending of what only looked tells nothing, and what a command prints at length is a manual's.
+            let is_ending = line.form == Form::Shown && gathered.text()[line.place.clone()].starts_with('…');
+            let is_printed = matches!(line.owner, LineOwner::Result(call) if asked.contains_key(call));
+            let form = match line.form {
+                Form::Shown if is_ending && (file.is_some() || is_shown) => Form::Code,
+                Form::Report | Form::Row | Form::Shown if file.is_some() || is_shown => Form::Shown,
+                Form::Report | Form::Row if is_printed => Form::Shown,
+                _ if file.is_some() || is_shown => Form::Code,
+                form => form,
+            };
+            let asked = match line.owner {
+                LineOwner::Result(call) if line.form == Form::Shown && file.is_none() => {
+                    asked.get(call).cloned()
+                }
+                _ => None,
+            };
             let worth = new as f32 + if form.is_quotable() { WHOLE_STATEMENT } else { 0.0 };
             let weight = worth / (20.0 + line.place.len() as f32);
             lines.push(Weighed {
@@ -132,14 +155,26 @@ impl Pool {
                 source,
                 form,
                 file,
+                asked,
                 text: line.place,
                 anchors: from..anchors.len(),
             });
         }
         keep_best(&mut lines, MOST_LINES);
         self.begin_stretch(&lines, at);
-        for Weighed { source, form, file, text, anchors: named, .. } in lines {
+        for Weighed { source, form, file, asked, text, anchors: named, .. } in lines {
             let (text, anchors) = (&gathered.text()[text], &anchors[named]);
+            // An output is understood by what was asked for.
+            let led = match (form, asked, file) {
+                (Form::Shown, Some(command), _) if !command.is_empty() => {
+                    Some(format!("`{command}` → {text}"))
+                }
+                (Form::Shown, None, Some(file)) if text.contains(LINE_END) => {
+                    Some(format!("{}: {text}", self.files[file as usize]))
+                }
+                _ => None,
+            };
+            let text = led.as_deref().unwrap_or(text);
             self.candidates.push(Candidate { at, source, form, file, text, anchors });
         }
     }
@@ -228,6 +263,8 @@ struct Weighed {
     source: Source,
     form: Form,
     file: Option<u32>,
+    /// The command that printed it.
+    asked: Option<String>,
     text: Range<usize>,
     anchors: Range<usize>,
 }
@@ -308,13 +345,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_says_is_not_quoted_but_listed() {
+    fn what_a_file_says_is_only_for_room_to_spare() {
         let call = longhaul_conversation::ToolCall::new("c", "Read")
             .with_args(serde_json::json!({"file_path": "/home/me/app/docs/guide.md"}));
         let text = "The reader of read_config fails whenever the file is empty.\nIt must return ConfigError instead.";
         let pool = pool(&[Message::new("a", Role::Model, vec![Part::call(call)]), output(text)]);
         let lines: Vec<_> = pool.candidates().iter().filter(|line| line.at == Ordinal(2)).collect();
-        assert!(lines.iter().all(|line| !line.form.is_quotable()));
+        assert!(lines.iter().all(|line| matches!(line.form, Form::Code | Form::Shown)));
         assert!(lines.iter().all(|line| line.file.map(|file| pool.file(file)) == Some("docs/guide.md")));
     }
 

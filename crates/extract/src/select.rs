@@ -52,7 +52,9 @@ const SAME_STRETCH: f32 = 0.93;
 /// The factor on a line's worth for each one chosen of the same message: a long text is told of, not copied.
 const SAME_MESSAGE: f32 = 0.92;
 /// Of one message no more lines than this are quoted.
-const MOST_OF_MESSAGE: i32 = 20;
+const MOST_OF_MESSAGE: i32 = 24;
+/// Of what a file says or an output shows no more lines of one message.
+const MOST_SHOWN: i32 = 6;
 /// A statement that leans on others is quoted with as many of those before it.
 const MOST_LEANT_ON: usize = 2;
 
@@ -138,7 +140,8 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             let alike = shapes.get(&shape).copied().unwrap_or(0);
             let told = stretches.get(&stretch).copied().unwrap_or(0);
             let beside = messages.get(&line.at).copied().unwrap_or(0);
-            if beside < MOST_OF_MESSAGE {
+            let most = if line.form == Form::Shown { MOST_SHOWN } else { MOST_OF_MESSAGE };
+            if beside < most {
                 let spread = ALIKE.powi(alike) * SAME_STRETCH.powi(told) * SAME_MESSAGE.powi(beside);
                 let repeats = share_of_pairs(line.text, &told_pairs);
                 let score = choice.score(best.passage, best.worth, &weights, &chosen)

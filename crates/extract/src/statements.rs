@@ -27,6 +27,12 @@ pub enum Form {
     Answer,
     /// A line of an earlier snapshot.
     Kept,
+    /// A whole statement that the model wrote down in a call: a plan, a document, the message of a commit.
+    Written,
+    /// A change of a file, on one line.
+    Change,
+    /// A short output or a statement of a file, quoted where there is room to spare.
+    Shown,
     /// Code, output, arguments: only the names in it count.
     Code,
 }
@@ -90,6 +96,11 @@ pub(crate) fn each_statement(
             }
             UnitKind::Sentence | UnitKind::Item { .. } => {
                 let mut text = plain(text);
+                if names_only_a_file(&text) {
+                    flush(&mut lead, code);
+                    code(&text);
+                    continue;
+                }
                 if text.len() <= LEAD && text.ends_with([':', '：']) {
                     flush(&mut lead, code);
                     lead = text;
@@ -194,6 +205,41 @@ fn split_link(text: &str) -> Option<(&str, &str, &str)> {
     let is_link =
         !name.is_empty() && !name.contains(['[', ']']) && !target.is_empty() && !target.contains(' ');
     is_link.then_some((name, target, behind))
+}
+
+/// Returns true if a text is the name of a file, as it stands above a block of its code.
+pub(crate) fn names_only_a_file(text: &str) -> bool {
+    let name = text.trim_end_matches(':').trim_matches(['*', '`']);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    (3..=120).contains(&name.len())
+        && (1..=6).contains(&ending.len())
+        && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && !name.contains(|sign: char| sign.is_whitespace() || "()[]{},;".contains(sign))
+}
+
+/// A sentence of the model's without the opening that only says that it looks: `Now I can see that`. The rest stays as it is.
+pub(crate) fn without_opening(text: &str) -> &str {
+    static OPENINGS: LazyLock<Vec<&str>> =
+        LazyLock::new(|| data_lines(include_str!("../data/openings.txt")).collect());
+    let mut rest = text;
+    loop {
+        let lower: String =
+            rest.chars().take(48).flat_map(char::to_lowercase).collect::<String>().replace('’', "'");
+        let opening = OPENINGS.iter().find(|opening| {
+            lower.strip_prefix(**opening).is_some_and(|behind| {
+                !opening.is_ascii()
+                    || !behind.starts_with(|next: char| next.is_alphanumeric() || next == '\'')
+            })
+        });
+        let Some(opening) = opening else { return rest };
+        let behind = rest.char_indices().nth(opening.chars().count()).map_or("", |(place, _)| &rest[place..]);
+        let behind =
+            behind.trim_start_matches([' ', ',', ':', '-', '–', '—', '!', '.', '，', '：', '。', '！']);
+        if behind.len() < SHORTEST {
+            return rest;
+        }
+        rest = behind;
+    }
 }
 
 /// Returns true if a text names a value and says what it is: `Commit: 708128ee`, `PR: https://…`.
@@ -343,6 +389,15 @@ fn any_of(list: &'static str) -> AnyOf {
     AnyOf::new(&data_lines(list).collect::<Vec<_>>())
 }
 
+/// Returns true if a line lists a file with its mode: `-rw-r--r-- 1 me …`.
+pub(crate) fn is_listing_row(line: &str) -> bool {
+    let mode = line.split(' ').next().unwrap_or_default();
+    line.starts_with("total ")
+        || mode.len() >= 10
+            && mode.starts_with(['d', '-', 'l'])
+            && mode.bytes().skip(1).take(9).all(|byte| b"rwxsStT-".contains(&byte))
+}
+
 /// Returns true if an output is a report in prose rather than code or a log.
 pub(crate) fn is_report(text: &str) -> bool {
     const LOOKED_AT: usize = 60;
@@ -350,7 +405,9 @@ pub(crate) fn is_report(text: &str) -> bool {
     let (mut prose, mut all) = (0, 0);
     for line in lines {
         all += 1;
-        if found_in_file(line).is_some() {
+        // An option in the help of a program is explained to everybody.
+        let is_option = line.starts_with("--") || line.starts_with('-') && line.contains(", --");
+        if is_option || is_listing_row(line) || found_in_file(line).is_some() {
             continue;
         }
         let is_listed =

@@ -21,7 +21,13 @@ pub(crate) struct Position {
 /// A statement that says less is not quoted while others or names want the room.
 pub const LEAST_WORTH: f32 = 0.15;
 /// A statement that says less is not quoted, whatever the room.
-pub const LEAST_SPARE_WORTH: f32 = 0.08;
+pub const LEAST_SPARE_WORTH: f32 = 0.03;
+/// The worth of a change of a file.
+const CHANGE: f32 = 0.45;
+/// A change that is shown in so many bytes says all that one can.
+const LONG_CHANGE: f32 = 100.0;
+/// The worth of what stands in a file or was shown in passing: it is only for room to spare.
+const SHOWN: f32 = 0.04;
 /// A statement of so many words says all that a statement can.
 const ENOUGH: usize = 16;
 
@@ -32,7 +38,8 @@ pub(crate) fn statement_worth(
     position: Position,
     focus: &[String],
 ) -> f32 {
-    if is_for_the_moment(line.text) {
+    let is_quote = matches!(line.form, Form::Change | Form::Shown);
+    if !is_quote && is_for_the_moment(line.text) {
         return 0.0;
     }
     let lower = line.text.to_lowercase();
@@ -45,6 +52,11 @@ pub(crate) fn statement_worth(
         Form::Row => 0.4,
         Form::Notice => 0.3,
         Form::Thought => 0.25,
+        Form::Written => 0.6,
+        // A short one is an import or a comma.
+        Form::Change => return CHANGE * (line.text.len() as f32 / LONG_CHANGE).min(1.0),
+        Form::Shown if names_a_value(line.text) || is_finding(&lower) => return 1.5 * SHOWN,
+        Form::Shown => return SHOWN,
         Form::Code => return 0.0,
     };
     let kinds = line.anchors.iter().map(|number| pool.anchors()[*number as usize].kind);

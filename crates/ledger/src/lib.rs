@@ -33,6 +33,7 @@
 mod actions;
 mod arguments;
 mod calls;
+mod changes;
 mod chat_edits;
 mod colours;
 mod commands;
@@ -62,6 +63,7 @@ mod summary;
 mod symbols;
 mod tools;
 
+pub use changes::{TextChange, block_changes, patch_changes, text_changes};
 pub use content::{CallContent, content_of};
 pub use entries::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
@@ -70,3 +72,4 @@ pub use entries::{
 pub use ledger::Ledger;
 pub use render::{LedgerLine, LedgerSection};
 pub use summary::{FileSummary, LedgerSummary, StateSummary};
+pub use symbols::symbol_in;

@@ -76,7 +76,7 @@ fn key_in(line: &str) -> Option<&str> {
 }
 
 /// The name that one line defines.
-pub(super) fn symbol_in(line: &str) -> Option<&str> {
+pub fn symbol_in(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
     loop {
         let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t'))?;

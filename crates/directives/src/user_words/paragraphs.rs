@@ -66,14 +66,16 @@ pub(super) fn shorten(
     let mut left_out = omitted;
     left_out.add(Omission { paragraphs: paragraphs.len(), characters: all });
     let mut left = room - left_out.note().as_deref().map_or(0.0, measure);
-    let mut order: Vec<usize> =
-        (0..paragraphs.len()).filter(|place| paragraphs[*place].rank < CODE).collect();
+    let mut order: Vec<usize> = (0..paragraphs.len()).collect();
     order.sort_by_key(|place| (paragraphs[*place].rank, *place));
     let mut is_kept = vec![false; paragraphs.len()];
+    let mut code_room = room * CODE_SHARE;
     for place in order {
         let cost = cost(&paragraphs[place].lines);
-        if cost <= left {
+        let is_code = paragraphs[place].rank >= CODE;
+        if cost <= left && (!is_code || cost <= code_room) {
             left -= cost;
+            code_room -= if is_code { cost } else { 0.0 };
             is_kept[place] = true;
         }
     }
@@ -133,6 +135,9 @@ struct Paragraph {
 
 /// Paragraphs with this rank are code, tables and logs: nobody is bound by their wording.
 const CODE: u8 = 2;
+
+/// Code, logs and tables take at most this share of the room, behind what is said.
+const CODE_SHARE: f64 = 0.3;
 
 /// The paragraphs of a text, made of these units of it.
 fn paragraphs_of(text: &str, units: &[Unit<'_>]) -> Vec<Paragraph> {
