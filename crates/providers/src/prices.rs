@@ -223,7 +223,9 @@ mod tests {
         check_cost("claude-sonnet-4-5", written(0, 0), Some(3_000));
         check_cost("claude-sonnet-4-5", written(100_000, 0), Some(3_000 + 375_000));
         check_cost("claude-sonnet-4-5", written(0, 100_000), Some(3_000 + 600_000));
-        check_cost("claude-sonnet-4-5", written(100_000, 100_000), Some(3_000 + 375_000 + 600_000));
+        check_cost("claude-sonnet-4-5", written(50_000, 50_000), Some(3_000 + 187_500 + 300_000));
+        // Above 200,000 tokens everything costs twice as much.
+        check_cost("claude-sonnet-4-5", written(100_000, 100_000), Some(2 * (3_000 + 375_000 + 600_000)));
         check_cost("claude-haiku-5-5", written(9_000, 0), Some(100 + 1_125));
         check_cost("claude-haiku-5-5", written(199_000, 0), Some(500 + 124_375));
         // Nobody else charges for it.
