@@ -34,7 +34,7 @@ impl Place {
 
     fn source(&self, name: &str) -> Source {
         let path = self.folder.path().join("sessions").join(format!("{name}.jsonl"));
-        Source { agent: "claude".into(), session: name.into(), project: None, path }
+        Source { agent: "claude".into(), session: name.into(), project: None, path, document: None }
     }
 
     fn sources(&self) -> Vec<Source> {
@@ -314,6 +314,7 @@ fn sync_until_killed() {
         session: format!("s{number}"),
         project: None,
         path: folder.join(format!("sessions/s{number}.jsonl")),
+        document: None,
     };
     let sources: Vec<Source> = (0..200).map(source).collect();
     archive.sync(&sources, &options()).expect("the sync ends");
