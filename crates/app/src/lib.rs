@@ -44,6 +44,7 @@ pub mod settings;
 pub mod settings_files;
 pub mod skills;
 pub mod strays;
+pub mod team;
 pub mod trust;
 pub mod usage;
 pub mod variables;

@@ -15,7 +15,7 @@ use crate::rank::{Scope, rank_passages};
 use crate::source::{ArchivedSession, Source};
 use crate::source_log::SourceLog;
 use crate::sqlite::Index;
-use crate::store::{SourceName, StoredChain};
+use crate::store::{SourceName, Store, StoredChain};
 use crate::sync::holds_all;
 use crate::writer::{IndexWriter, IndexedSource};
 
@@ -153,6 +153,19 @@ impl Archive {
         let names: HashMap<i64, &str> =
             sessions.iter().map(|(id, name)| (*id as i64, name.as_str())).collect();
         self.sound_ranking(question, &Scope::Some { sources: &sources, scanned }, Some(&names))
+    }
+
+    /// The number of messages that are indexed of these sessions.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn messages_of(&mut self, sessions: &[(u64, String)]) -> Result<u64, ArchiveError> {
+        let mut messages = 0;
+        for (id, _) in sessions {
+            let chains = self.index.chains_of(*id as i64)?;
+            messages += chains.iter().map(|chain| u64::from(chain.messages)).sum::<u64>();
+        }
+        Ok(messages)
     }
 
     /// Ranks; a damaged index is made anew first.

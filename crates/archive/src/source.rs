@@ -76,6 +76,11 @@ pub struct ArchivedSession {
 }
 
 impl ArchivedSession {
+    /// Its number in the archive.
+    pub fn number(&self) -> u64 {
+        self.id
+    }
+
     /// The size of the copy before compression.
     pub fn bytes(&self) -> u64 {
         self.blocks.iter().map(|block| block.bytes).sum()

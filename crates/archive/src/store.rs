@@ -62,8 +62,17 @@ pub(crate) struct StoredChain {
     pub(crate) passages: u32,
     /// The length of all its passages.
     pub(crate) bytes: u64,
+    pub(crate) messages: u32,
     /// The name and the agent of its source, where the store has them.
     pub(crate) named: Option<SourceName>,
+}
+
+/// How much of a chain is indexed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) passages: u32,
+    pub(crate) bytes: u64,
+    pub(crate) messages: u32,
 }
 
 /// The name and the agent of a source.
@@ -106,7 +115,7 @@ pub(crate) trait Store {
     fn add_chain(&mut self, source: i64, name: &str, project: Option<&str>) -> Result<i64, ArchiveError>;
     fn add_passage(&mut self, passage: &NewPassage<'_>) -> Result<(), ArchiveError>;
     /// Says how much of a chain is indexed.
-    fn set_extent(&mut self, chain: i64, passages: u32, bytes: u64) -> Result<(), ArchiveError>;
+    fn set_extent(&mut self, chain: i64, extent: Extent) -> Result<(), ArchiveError>;
     /// Says what a source turned out to be; what is not known stays.
     fn describe(
         &mut self,

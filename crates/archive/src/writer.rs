@@ -8,7 +8,7 @@ use longhaul_formats::{Event, SeenParts, read};
 use longhaul_recall::{Passage, PassageReader, Tokenizer};
 
 use crate::error::ArchiveError;
-use crate::store::{Access, NewPassage, SEQUENCE_BITS, Store};
+use crate::store::{Access, Extent, NewPassage, SEQUENCE_BITS, Store, StoredChain};
 
 /// The most different tokens that are counted before their counts are written.
 const MAX_COUNTS: usize = 300_000;
@@ -38,8 +38,9 @@ struct Chain {
     id: i64,
     /// The passages that are in the index.
     known: u32,
-    passages: u32,
-    bytes: u64,
+    extent: Extent,
+    /// The messages that were read now.
+    messages: u32,
 }
 
 impl<'a> IndexWriter<'a> {
@@ -66,14 +67,9 @@ impl<'a> IndexWriter<'a> {
         let known = self.store.chains_of(source.id)?;
         let mut chains: HashMap<String, Chain> = HashMap::new();
         for chain in known {
-            let passages = chain.passages;
-            let new = Chain {
-                reader: PassageReader::default(),
-                id: chain.id,
-                known: passages,
-                passages,
-                bytes: chain.bytes,
-            };
+            let StoredChain { id, passages, bytes, messages, .. } = chain;
+            let extent = Extent { passages, bytes, messages };
+            let new = Chain { reader: PassageReader::default(), id, known: passages, extent, messages: 0 };
             chains.insert(chain.name, new);
         }
         let mut failed = None;
@@ -87,8 +83,9 @@ impl<'a> IndexWriter<'a> {
         if let Some(error) = failed {
             return Err(error);
         }
-        for chain in chains.values().filter(|chain| chain.passages > chain.known) {
-            self.store.set_extent(chain.id, chain.passages, chain.bytes)?;
+        for chain in chains.values_mut().filter(|chain| chain.messages > chain.extent.messages) {
+            chain.extent.messages = chain.messages;
+            self.store.set_extent(chain.id, chain.extent)?;
         }
         if let Ok(info) = &read {
             self.store.describe(source.id, info.title.as_deref(), info.directory.as_deref())?;
@@ -105,18 +102,20 @@ impl<'a> IndexWriter<'a> {
     ) -> Result<(), ArchiveError> {
         if !chains.contains_key(name) {
             let id = self.store.add_chain(source.id, name, source.project)?;
-            let chain = Chain { reader: PassageReader::default(), id, known: 0, passages: 0, bytes: 0 };
+            let (reader, extent) = (PassageReader::default(), Extent::default());
+            let chain = Chain { reader, id, known: 0, extent, messages: 0 };
             chains.insert(name.to_owned(), chain);
         }
         let Some(chain) = chains.get_mut(name) else { return Ok(()) };
-        let Chain { reader, id, known, passages, bytes } = chain;
+        let Chain { reader, id, known, extent, messages } = chain;
+        *messages += 1;
         let mut failed = None;
         reader.read(message, &mut |passage| {
             if passage.sequence >= 1 << SEQUENCE_BITS || passage.sequence < *known || failed.is_some() {
                 return;
             }
-            *passages = passage.sequence + 1;
-            *bytes += passage.range.len() as u64;
+            extent.passages = passage.sequence + 1;
+            extent.bytes += passage.range.len() as u64;
             failed = self.add_passage(*id, message, passage).err();
         });
         if self.counts.len() >= MAX_COUNTS {

@@ -55,6 +55,7 @@ CREATE TABLE longhaul.chain(
     title text,
     passages integer NOT NULL DEFAULT 0,
     bytes bigint NOT NULL DEFAULT 0,
+    messages integer NOT NULL DEFAULT 0,
     UNIQUE (source, name));
 
 CREATE TABLE longhaul.passage(

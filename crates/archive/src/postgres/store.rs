@@ -10,13 +10,13 @@ use tokio_postgres::types::Type;
 
 use super::connection::{Connection, Parameter};
 use crate::error::ArchiveError;
-use crate::store::{Access, Among, NewPassage, SEQUENCE_BITS, SourceName, Store, StoredChain, StoredPassage};
+use crate::store::{Access, Among, Extent, NewPassage, SEQUENCE_BITS, SourceName, Store, StoredChain, StoredPassage};
 
 /// The postings that are gathered before they are written.
 const MAX_POSTINGS: usize = 100_000;
 
 const CHAIN: &str = "SELECT chain.id, chain.source, chain.name, chain.project, chain.passages, chain.bytes, \
-     source.session, source.agent \
+     chain.messages, source.session, source.agent \
      FROM longhaul.chain JOIN longhaul.source ON source.id = chain.source";
 
 /// An index on a server, as one tenant sees it.
@@ -248,11 +248,16 @@ impl Store for PostgresStore {
         if self.gathered >= MAX_POSTINGS { self.flush() } else { Ok(()) }
     }
 
-    fn set_extent(&mut self, chain: i64, passages: u32, bytes: u64) -> Result<(), ArchiveError> {
-        let (passages, bytes) = (passages as i32, bytes as i64);
+    fn set_extent(&mut self, chain: i64, extent: Extent) -> Result<(), ArchiveError> {
+        let (passages, messages) = (extent.passages as i32, extent.messages as i32);
         self.connection.execute(
-            "UPDATE longhaul.chain SET passages = $2, bytes = $3 WHERE id = $1",
-            &[(&chain, Type::INT8), (&passages, Type::INT4), (&bytes, Type::INT8)],
+            "UPDATE longhaul.chain SET passages = $2, bytes = $3, messages = $4 WHERE id = $1",
+            &[
+                (&chain, Type::INT8),
+                (&passages, Type::INT4),
+                (&(extent.bytes as i64), Type::INT8),
+                (&messages, Type::INT4),
+            ],
         )?;
         Ok(())
     }
@@ -344,6 +349,7 @@ fn chain(row: &Row) -> StoredChain {
         project: row.get(3),
         passages: row.get::<_, i32>(4) as u32,
         bytes: row.get::<_, i64>(5) as u64,
-        named: Some(SourceName { session: row.get(6), agent: row.get(7) }),
+        messages: row.get::<_, i32>(6) as u32,
+        named: Some(SourceName { session: row.get(7), agent: row.get(8) }),
     }
 }

@@ -1,7 +1,6 @@
 //! The team's archive: searched, read, deleted from and pruned as the own one.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::PathBuf;
 
 use longhaul_conversation::Timestamp;
@@ -177,7 +176,7 @@ impl TeamArchive {
     pub fn export(
         &mut self,
         session: &ArchivedSession,
-        into: &mut impl std::io::Write,
+        into: &mut dyn std::io::Write,
     ) -> Result<(), ArchiveError> {
         self.within(Access::Read, |team| {
             let mut text = RemoteText::new(team.store.connection.clone(), session.blocks.clone());

@@ -17,7 +17,8 @@ const TABLES: &str = "
     CREATE TABLE source(id INTEGER PRIMARY KEY, blocks INTEGER NOT NULL) STRICT;
     CREATE TABLE session(
         id INTEGER PRIMARY KEY, source INTEGER NOT NULL, chain TEXT NOT NULL, project TEXT, title TEXT,
-        passages INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+        passages INTEGER NOT NULL, bytes INTEGER NOT NULL,
+        messages INTEGER NOT NULL) STRICT;
     CREATE INDEX session_source ON session(source);
     CREATE TABLE passage(
         id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, at INTEGER, length INTEGER NOT NULL,

@@ -6,9 +6,9 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::Index;
 use crate::error::ArchiveError;
-use crate::store::{Access, Among, NewPassage, SEQUENCE_BITS, Store, StoredChain, StoredPassage};
+use crate::store::{Access, Among, Extent, NewPassage, SEQUENCE_BITS, Store, StoredChain, StoredPassage};
 
-const CHAIN: &str = "SELECT id, source, chain, project, passages, bytes FROM session";
+const CHAIN: &str = "SELECT id, source, chain, project, passages, bytes, messages FROM session";
 
 impl Store for Index {
     fn begin(&mut self, access: Access) -> Result<(), ArchiveError> {
@@ -106,7 +106,7 @@ impl Store for Index {
 
     fn add_chain(&mut self, source: i64, name: &str, project: Option<&str>) -> Result<i64, ArchiveError> {
         self.connection
-            .prepare_cached("INSERT INTO session VALUES(NULL, ?1, ?2, ?3, NULL, 0, 0)")?
+            .prepare_cached("INSERT INTO session VALUES(NULL, ?1, ?2, ?3, NULL, 0, 0, 0)")?
             .execute(params![source, name, project])?;
         Ok(self.connection.last_insert_rowid())
     }
@@ -129,10 +129,11 @@ impl Store for Index {
         Ok(())
     }
 
-    fn set_extent(&mut self, chain: i64, passages: u32, bytes: u64) -> Result<(), ArchiveError> {
+    fn set_extent(&mut self, chain: i64, extent: Extent) -> Result<(), ArchiveError> {
+        let Extent { passages, bytes, messages } = extent;
         self.connection
-            .prepare_cached("UPDATE session SET passages = ?2, bytes = ?3 WHERE id = ?1")?
-            .execute(params![chain, passages, bytes as i64])?;
+            .prepare_cached("UPDATE session SET passages = ?2, bytes = ?3, messages = ?4 WHERE id = ?1")?
+            .execute(params![chain, passages, bytes as i64, messages])?;
         Ok(())
     }
 
@@ -203,6 +204,7 @@ fn chain(row: &Row<'_>) -> rusqlite::Result<StoredChain> {
         project: row.get(3)?,
         passages: row.get(4)?,
         bytes: row.get::<_, i64>(5)? as u64,
+        messages: row.get(6)?,
         named: None,
     })
 }
