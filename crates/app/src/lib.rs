@@ -24,6 +24,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod blame;
 pub mod clock;
 pub mod companion;
 pub mod environment;

@@ -51,7 +51,7 @@ fn failure(error: ArchiveError) -> anyhow::Error {
         ArchiveError::Server(_) => "run the same command again: it goes on where it stopped",
         _ => return error.into(),
     };
-    hinted(error.into(), hint)
+    hinted(anyhow::Error::new(error), hint)
 }
 
 pub(super) fn sessions(settings: &Settings) -> anyhow::Result<Vec<TeamSession>> {

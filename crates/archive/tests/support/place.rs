@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use longhaul_archive::{Archive, Source, SyncOptions};
+use longhaul_archive::{Archive, ArchivedSession, Source, SyncOptions};
 use longhaul_conversation::Timestamp;
 use longhaul_formats::{Event, SeenParts, read};
 use longhaul_recall::{Search, SearchFilter, SessionRef};
@@ -86,21 +86,30 @@ pub(crate) fn lines(session: &str, from: usize, texts: &[&str]) -> String {
 }
 
 /// The ranking of a scan of the copies.
-pub(crate) fn scan(archive: &Archive, query: &str, filter: &SearchFilter) -> Vec<longhaul_recall::RankedPassage> {
+pub(crate) fn scan(
+    archive: &Archive,
+    query: &str,
+    filter: &SearchFilter,
+) -> Vec<longhaul_recall::RankedPassage> {
     let mut search = Search::asked_at(query, now());
     for session in archive.sessions() {
-        let mut seen = SeenParts::default();
-        let name = SessionRef::new(session.source.session.as_str());
-        read(archive.text(session), &mut |event| {
-            if let Event::Change(change) = event
-                && let Some(message) = seen.new_parts(&change)
-            {
-                search.observe(&name, &message);
-            }
-        })
-        .expect("a session");
+        observe(archive, session, &session.source.session, &mut search);
     }
     search.ranking(filter)
+}
+
+/// Scans the copy of a session under a name.
+pub(crate) fn observe(archive: &Archive, session: &ArchivedSession, name: &str, search: &mut Search) {
+    let mut seen = SeenParts::default();
+    let name = SessionRef::new(name);
+    read(archive.text(session), &mut |event| {
+        if let Event::Change(change) = event
+            && let Some(message) = seen.new_parts(&change)
+        {
+            search.observe(&name, &message);
+        }
+    })
+    .expect("a session");
 }
 
 pub(crate) fn now() -> Timestamp {
