@@ -6,7 +6,8 @@ use anyhow::{Context, anyhow};
 use longhaul_archive::{
     Archive, ArchiveError, ArchivedSession, DocumentSource, SkippedSource, Source, SyncOptions, SyncReport,
 };
-use longhaul_stores::{Agent, Notice, StoreReadError, read_session_document, split_session_path};
+use longhaul_conversation::Timestamp;
+use longhaul_stores::{Agent, FoundSession, Notice, Retention, StoreReadError, read_session_document, split_session_path};
 use longhaul_workspace::LockTimeout;
 
 use crate::clock;
@@ -66,17 +67,16 @@ pub fn sources() -> anyhow::Result<ArchiveSources> {
     }
     let found = found::find(Reach::Everything);
     for session in found.sessions {
+        let (version, used) = (session.head.version, session.used());
         let (agent, project) = (session.agent.as_str(), session.head.directory);
-        let (version, used) = (session.head.version, session.head.updated.unwrap_or(session.modified));
         let children = session.children.into_iter().map(|path| (name_of(agent, &path), path));
         for (session, path) in std::iter::once((session.head.id, session.path)).chain(children) {
-            let in_database = version.zip(version.and_then(|_| split_session_path(&path)));
-            let document = match in_database {
-                Some((version, (database, _))) => {
-                    if !found_sources.databases.contains(&database) {
-                        found_sources.databases.push(database.clone());
+            let document = match document_of(version, &path, used) {
+                Some(document) => {
+                    if !found_sources.databases.contains(&document.database) {
+                        found_sources.databases.push(document.database.clone());
                     }
-                    Some(DocumentSource { database, version, changed: used.as_millis() })
+                    Some(document)
                 }
                 _ if path.is_file() && own.as_ref().is_none_or(|own| !path.starts_with(own)) => None,
                 _ => continue,
@@ -87,6 +87,50 @@ pub fn sources() -> anyhow::Result<ArchiveSources> {
     }
     found_sources.notices = found.notices;
     Ok(found_sources)
+}
+
+/// Where a session lies, if that is a database, which gives it a version.
+fn document_of(version: Option<u64>, path: &Path, used: Timestamp) -> Option<DocumentSource> {
+    let version = version?;
+    let (database, _) = split_session_path(path)?;
+    Some(DocumentSource { database, version, changed: used.as_millis() })
+}
+
+/// A session that was found, as the archive knows it.
+pub fn source_of(session: &FoundSession) -> Source {
+    Source {
+        agent: session.agent.as_str().into(),
+        session: session.head.id.clone(),
+        project: session.head.directory.clone(),
+        path: session.path.clone(),
+        document: document_of(session.head.version, &session.path, session.used()),
+    }
+}
+
+/// The sessions that their agents will soon delete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeavingSessions {
+    /// Those that go within a week.
+    pub sessions: usize,
+    /// Those of them that are not copied as they are now.
+    pub not_copied: usize,
+}
+
+/// The sessions that their agents delete within a week.
+///
+/// # Errors
+/// The archive cannot be read.
+pub fn leaving(archive: &Archive) -> anyhow::Result<LeavingSessions> {
+    const WEEK: i64 = 7;
+    let (mut retention, now) = (Retention::default(), clock::now());
+    let found = found::find(Reach::Everything).sessions.into_iter();
+    let sources: Vec<Source> = found
+        .filter(|session| retention.days_left(session, now).is_some_and(|days| days < WEEK))
+        .map(|session| source_of(&session))
+        .collect();
+    let current = archive.current(&sources).context("could not read the archive")?;
+    let not_copied = current.iter().filter(|copy| copy.is_none()).count();
+    Ok(LeavingSessions { sessions: sources.len(), not_copied })
 }
 
 /// Copies what is new, of everything that `is_wanted`. What agents keep and could not be read is among what was skipped.

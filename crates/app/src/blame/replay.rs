@@ -1,6 +1,5 @@
 //! Replays edits on a text, and compares what comes out with what was committed.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
@@ -120,7 +119,7 @@ pub(super) fn attribute(
 fn drop_lonely(lines: &[&str], authors: &mut [Option<usize>]) {
     let is_telling =
         |line: &str| line.chars().filter(|letter| letter.is_alphanumeric()).take(TELLING).count() == TELLING;
-    let mut kept: HashMap<usize, bool> = HashMap::new();
+    let mut lonely = Vec::new();
     let mut start = 0;
     while start < lines.len() {
         let mut end = start + 1;
@@ -128,12 +127,12 @@ fn drop_lonely(lines: &[&str], authors: &mut [Option<usize>]) {
             end += 1;
         }
         let is_kept = lines[start..end].iter().any(|line| is_telling(line));
-        (start..end).for_each(|place| drop(kept.insert(place, is_kept)));
+        if !is_kept {
+            lonely.push(start..end);
+        }
         start = end;
     }
-    for (place, author) in authors.iter_mut().enumerate() {
-        *author = author.filter(|_| kept[&place]);
-    }
+    lonely.into_iter().for_each(|range| authors[range].fill(None));
 }
 
 impl State {

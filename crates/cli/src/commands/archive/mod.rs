@@ -199,9 +199,11 @@ fn status(options: &OutputOptions, screen: Screen) -> anyhow::Result<()> {
         };
     };
     let status = archive.status().context("could not read the archive")?;
+    let leaving = archive::leaving(&archive)?;
     if options.json {
         return print_json(&json!({
             "schema": 1, "sessions": status.sessions, "agents": status.agents, "only_here": status.only_here,
+            "leaving": leaving.sessions, "leaving_not_copied": leaving.not_copied,
             "bytes": status.bytes, "blocks_room": status.blocks_room, "index_room": status.index_room,
             "unindexed": status.unindexed,
             "last_copy": status.last_copy.map(|at| Timestamp::from_millis(at).to_string()),
@@ -215,6 +217,13 @@ fn status(options: &OutputOptions, screen: Screen) -> anyhow::Result<()> {
         visible(&agents.join(", "))
     ));
     page.line(&format!("{} only here: their agent deleted them", thousands(status.only_here as u64)));
+    if leaving.sessions > 0 {
+        let copied = match leaving.not_copied {
+            0 => "all of them are copied".into(),
+            count => format!("{} not copied yet; run `longhaul archive sync`", thousands(count as u64)),
+        };
+        page.line(&format!("{} more go within a week: {copied}", thousands(leaving.sessions as u64)));
+    }
     page.line(&format!(
         "{} of sessions in {} of blocks and {} of index",
         size(status.bytes),
