@@ -3,12 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use longhaul_archive::{Archive, ArchivedSession, Source};
-use longhaul_stores::Agent;
+use longhaul_archive::{
+    Archive, ArchiveError, ArchivedSession, DocumentSource, SkippedSource, Source, SyncOptions, SyncReport,
+};
+use longhaul_conversation::Timestamp;
+use longhaul_stores::{Agent, FoundSession, Notice, Retention, StoreReadError, read_session_document, split_session_path};
+use longhaul_workspace::LockTimeout;
 
+use crate::clock;
 use crate::environment;
 use crate::failure::hinted;
 use crate::found::{self, Reach};
+use crate::settings::Settings;
 
 /// The depth to which folders of sessions are searched.
 const MAX_DEPTH: usize = 6;
@@ -40,27 +46,135 @@ pub fn find() -> anyhow::Result<Option<Archive>> {
     }
 }
 
-/// The session files that are archived: Longhaul's own of all projects, and those that other agents keep as files. Sessions in
-/// databases are not among them.
-pub fn sources() -> anyhow::Result<Vec<Source>> {
-    let mut sources = Vec::new();
+/// The sessions that can be archived.
+#[derive(Debug, Default)]
+pub struct ArchiveSources {
+    /// The sessions, sub-agents' included.
+    pub sources: Vec<Source>,
+    /// The databases of which all sessions are among them.
+    pub databases: Vec<PathBuf>,
+    /// What could not be read.
+    pub notices: Vec<Notice>,
+}
+
+/// The sessions that are archived: Longhaul's own of all projects, and those that other agents keep, in files or databases.
+pub fn sources() -> anyhow::Result<ArchiveSources> {
+    let mut found_sources = ArchiveSources::default();
     let own = environment::home(&environment::of_process())?.map(|home| home.tmp());
+    let sources = &mut found_sources.sources;
     if let Some(own) = &own {
-        collect(&mut sources, "longhaul", own, &["jsonl", "json"], is_chat);
+        collect(sources, "longhaul", own, &["jsonl", "json"], is_chat);
     }
-    let is_file = |path: &Path| path.is_file() && own.as_ref().is_none_or(|own| !path.starts_with(own));
-    for session in found::find(Reach::Everything).sessions {
+    let found = found::find(Reach::Everything);
+    for session in found.sessions {
+        let (version, used) = (session.head.version, session.used());
         let (agent, project) = (session.agent.as_str(), session.head.directory);
         let children = session.children.into_iter().map(|path| (name_of(agent, &path), path));
-        let all = std::iter::once((session.head.id, session.path)).chain(children);
-        sources.extend(all.filter(|(_, path)| is_file(path)).map(|(session, path)| Source {
-            agent: agent.to_string(),
-            session,
-            project: project.clone(),
-            path,
-        }));
+        for (session, path) in std::iter::once((session.head.id, session.path)).chain(children) {
+            let document = match document_of(version, &path, used) {
+                Some(document) => {
+                    if !found_sources.databases.contains(&document.database) {
+                        found_sources.databases.push(document.database.clone());
+                    }
+                    Some(document)
+                }
+                _ if path.is_file() && own.as_ref().is_none_or(|own| !path.starts_with(own)) => None,
+                _ => continue,
+            };
+            let (agent, project) = (agent.to_string(), project.clone());
+            sources.push(Source { agent, session, project, path, document });
+        }
     }
-    Ok(sources)
+    found_sources.notices = found.notices;
+    Ok(found_sources)
+}
+
+/// Where a session lies, if that is a database, which gives it a version.
+fn document_of(version: Option<u64>, path: &Path, used: Timestamp) -> Option<DocumentSource> {
+    let version = version?;
+    let (database, _) = split_session_path(path)?;
+    Some(DocumentSource { database, version, changed: used.as_millis() })
+}
+
+/// A session that was found, as the archive knows it.
+pub fn source_of(session: &FoundSession) -> Source {
+    Source {
+        agent: session.agent.as_str().into(),
+        session: session.head.id.clone(),
+        project: session.head.directory.clone(),
+        path: session.path.clone(),
+        document: document_of(session.head.version, &session.path, session.used()),
+    }
+}
+
+/// The sessions that their agents will soon delete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeavingSessions {
+    /// Those that go within a week.
+    pub sessions: usize,
+    /// Those of them that are not copied as they are now.
+    pub not_copied: usize,
+}
+
+/// The sessions that their agents delete within a week.
+///
+/// # Errors
+/// The archive cannot be read.
+pub fn leaving(archive: &Archive) -> anyhow::Result<LeavingSessions> {
+    const WEEK: i64 = 7;
+    let (mut retention, now) = (Retention::default(), clock::now());
+    let found = found::find(Reach::Everything).sessions.into_iter();
+    let sources: Vec<Source> = found
+        .filter(|session| retention.days_left(session, now).is_some_and(|days| days < WEEK))
+        .map(|session| source_of(&session))
+        .collect();
+    let current = archive.current(&sources).context("could not read the archive")?;
+    let not_copied = current.iter().filter(|copy| copy.is_none()).count();
+    Ok(LeavingSessions { sessions: sources.len(), not_copied })
+}
+
+/// Copies what is new, of everything that `is_wanted`. What agents keep and could not be read is among what was skipped.
+///
+/// # Errors
+/// There is no home folder.
+pub fn sync(
+    archive: &mut Archive,
+    settings: &Settings,
+    is_wanted: impl Fn(&Source) -> bool,
+) -> anyhow::Result<Result<SyncReport, ArchiveError>> {
+    let ArchiveSources { mut sources, mut databases, notices } = sources()?;
+    let count = sources.len();
+    sources.retain(is_wanted);
+    if sources.len() < count {
+        // What was not asked for is not gone.
+        databases.clear();
+    }
+    let options = SyncOptions {
+        redaction: settings.archive_redaction(),
+        now: clock::now(),
+        timeout: LockTimeout::default(),
+        read_document,
+        databases,
+    };
+    Ok(archive.sync(&sources, &options).map(|mut report| {
+        report.skipped.extend(notices.into_iter().map(|notice| {
+            let cause = std::io::Error::other(notice.error);
+            SkippedSource { path: notice.path, cause }
+        }));
+        report
+    }))
+}
+
+/// A session of a database as the document that its agent would export.
+fn read_document(source: &Source) -> std::io::Result<Vec<u8>> {
+    let gone = || std::io::Error::from(std::io::ErrorKind::NotFound);
+    let (database, id) = split_session_path(&source.path).ok_or_else(gone)?;
+    read_session_document(&database, &id).map_err(|error| match error {
+        // The one fault that all its sessions share.
+        StoreReadError::Locked => std::io::Error::new(std::io::ErrorKind::WouldBlock, error),
+        StoreReadError::Io(cause) => cause,
+        other => std::io::Error::other(other),
+    })
 }
 
 /// True for a file of a project's chats, sub-agents' included.
@@ -94,6 +208,7 @@ fn collect(
                     session: name_of(agent, &path),
                     project: None,
                     path,
+                    document: None,
                 });
             }
         }
@@ -102,6 +217,10 @@ fn collect(
 
 /// The name of a session, by its file; those of agents end in their ids.
 fn name_of(agent: &str, path: &Path) -> String {
+    let is_in_database = path.to_str().is_some_and(|path| path.contains('#'));
+    if let Some((_, id)) = is_in_database.then(|| split_session_path(path)).flatten() {
+        return id;
+    }
     let stem = stem(path);
     let id = stem.len().checked_sub(36).and_then(|start| stem.get(start..));
     match id.filter(|_| agent == "codex") {
@@ -117,16 +236,16 @@ pub fn resume_command(source: &Source) -> Option<String> {
         return None;
     }
     match Agent::from_word(&source.agent)? {
-        agent @ (Agent::Claude | Agent::Codex | Agent::Longhaul) => {
-            Some(found::resume_command(agent, &source.session, &source.path))
-        }
-        _ => None,
+        // Gemini CLI resumes by a number that only its own list gives; its files go on in a copy of ours.
+        Agent::Gemini => None,
+        agent => Some(found::resume_command(agent, &source.session, &source.path)),
     }
 }
 
 /// The file to read for an archived session: the agent's own, or a copy where that is gone.
 pub fn session_file(archive: &Archive, session: &ArchivedSession) -> anyhow::Result<PathBuf> {
-    if session.source.path.is_file() {
+    let is_in_database = || !session.is_deleted() && split_session_path(&session.source.path).is_some();
+    if session.source.path.is_file() || is_in_database() {
         return Ok(session.source.path.clone());
     }
     archive.restore(session).context("could not restore the archived session")
@@ -139,7 +258,7 @@ mod tests {
     #[track_caller]
     fn check(agent: &str, path: &str, name: &str, resume: Option<&str>) {
         let path = PathBuf::from(path);
-        let source = Source { agent: agent.into(), session: name_of(agent, &path), project: None, path };
+        let source = Source { agent: agent.into(), session: name_of(agent, &path), project: None, path, document: None };
         assert_eq!(source.session, name);
         assert_eq!(resume_command(&source).as_deref(), resume);
     }

@@ -24,6 +24,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod blame;
 pub mod clock;
 pub mod companion;
 pub mod environment;
@@ -44,6 +45,7 @@ pub mod settings;
 pub mod settings_files;
 pub mod skills;
 pub mod strays;
+pub mod team;
 pub mod trust;
 pub mod usage;
 pub mod variables;

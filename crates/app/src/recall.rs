@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
+use longhaul_archive::{Archive, DocumentSource, Question, Source};
 use longhaul_conversation::{Message, Timestamp};
 use longhaul_formats::{Event, SeenParts, read};
 use longhaul_recall::{
     FoundPassage, Hit, PassageFinder, RankedPassage, Search, SearchFilter, SessionRef, pick_hits,
 };
-use longhaul_stores::FoundSession;
+use longhaul_stores::{FoundSession, split_session_path};
 
 use crate::failure::hinted;
 
@@ -20,17 +21,19 @@ pub struct RecallSource {
     pub session: String,
     /// Its file.
     pub path: PathBuf,
+    /// A number that changes with it, if it lies in a database.
+    pub version: Option<u64>,
 }
 
 impl RecallSource {
     /// The files of a session and of its sub-agents.
     pub fn all_of(session: &FoundSession) -> Vec<Self> {
-        let id = &session.head.id;
+        let (id, version) = (&session.head.id, session.head.version);
         let child = |path: &PathBuf| {
             let agent = path.file_stem().unwrap_or_default().to_string_lossy();
-            Self { session: format!("{id}/{agent}"), path: path.clone() }
+            Self { session: format!("{id}/{agent}"), path: path.clone(), version }
         };
-        let own = Self { session: id.clone(), path: session.path.clone() };
+        let own = Self { session: id.clone(), path: session.path.clone(), version };
         std::iter::once(own).chain(session.children.iter().map(child)).collect()
     }
 }
@@ -87,17 +90,7 @@ impl RecallRequest<'_> {
 /// The query is empty, or no file can be read.
 pub fn recall_files(request: &RecallRequest<'_>, sources: &[RecallSource]) -> anyhow::Result<RecallAnswer> {
     let mut search = request.search()?;
-    let mut unread = Vec::new();
-    for source in sources {
-        let observed = each_message(source, &mut |session, message| {
-            if let Some(message) = (request.part)(message) {
-                search.observe(session, &message);
-            }
-        });
-        if let Err(error) = observed {
-            unread.push((source.path.clone(), error));
-        }
-    }
+    let mut unread = observe_all(&mut search, sources, request.part);
     if unread.len() == sources.len()
         && let Some((path, error)) = unread.pop()
     {
@@ -107,6 +100,73 @@ pub fn recall_files(request: &RecallRequest<'_>, sources: &[RecallSource]) -> an
     let hits =
         pick_hits(search.query(), &ranked, request.limit, &mut |wanted| fetch(wanted, sources, request.part));
     Ok(RecallAnswer { hits, messages: search.observed(), unread })
+}
+
+/// Searches session files: those that the archive has as they are now through its index, the others by reading them. Hits and
+/// order are those of [`recall_files`], but for secrets, which the archive does not have.
+///
+/// # Errors
+/// The query is empty, or no file can be read.
+pub fn recall_with(
+    archive: &mut Archive,
+    request: &RecallRequest<'_>,
+    sources: &[RecallSource],
+) -> anyhow::Result<RecallAnswer> {
+    let looked_up: Vec<Source> = sources.iter().map(archived_source).collect();
+    let current = archive.current(&looked_up).context("could not read the archive")?;
+    let (mut indexed, mut scanned): (Vec<(u64, String)>, Vec<RecallSource>) = (Vec::new(), Vec::new());
+    for (source, id) in sources.iter().zip(current) {
+        match id {
+            Some(id) => indexed.push((id, source.session.clone())),
+            None => scanned.push(source.clone()),
+        }
+    }
+    if indexed.is_empty() {
+        return recall_files(request, sources);
+    }
+    let mut search = request.search()?;
+    let unread = observe_all(&mut search, &scanned, whole);
+    let question = Question { filter: request.filter.clone(), ..Question::new(request.query, request.now) };
+    let ranked = archive
+        .ranking_of(&question, &indexed, Some(&search))
+        .context("could not search the archive")?;
+    let hits = pick_hits(search.query(), &ranked, request.limit, &mut |wanted| {
+        let copies = archive.fetch_of(wanted, &indexed);
+        let read = fetch(wanted, &scanned, whole);
+        copies.into_iter().zip(read).map(|(copy, read)| copy.or(read)).collect()
+    });
+    let messages = archive.messages_of(&indexed).context("could not read the archive")? + search.observed();
+    Ok(RecallAnswer { hits, messages, unread })
+}
+
+/// How the archive knows a session file.
+fn archived_source(source: &RecallSource) -> Source {
+    let document = source.version.and_then(|version| {
+        let (database, _) = split_session_path(&source.path)?;
+        Some(DocumentSource { database, version, changed: 0 })
+    });
+    let (agent, session) = (String::new(), source.session.clone());
+    Source { agent, session, project: None, path: source.path.clone(), document }
+}
+
+/// Searches files; those that could not be read.
+fn observe_all(
+    search: &mut Search,
+    sources: &[RecallSource],
+    part: fn(&Message) -> Option<Cow<'_, Message>>,
+) -> Vec<(PathBuf, anyhow::Error)> {
+    let mut unread = Vec::new();
+    for source in sources {
+        let observed = each_message(source, &mut |session, message| {
+            if let Some(message) = part(message) {
+                search.observe(session, &message);
+            }
+        });
+        if let Err(error) = observed {
+            unread.push((source.path.clone(), error));
+        }
+    }
+    unread
 }
 
 /// Reads the sessions of the passages again.

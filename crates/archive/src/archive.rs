@@ -1,18 +1,23 @@
 //! The archive of one home: copies and index together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longhaul_recall::{FoundPassage, Hit, PassageFinder, RankedPassage, SessionRef, pick_hits};
+use longhaul_recall::{FoundPassage, Hit, RankedPassage, Search, pick_hits};
 use longhaul_workspace::{Lock, LockTimeout, create_private_atomically, create_private_folder};
 
 use crate::blocks::{BlockReader, Blocks};
 use crate::error::ArchiveError;
-use crate::index::Index;
+use crate::fetch::{SessionPlace, fetch_passages};
 use crate::question::Question;
-use crate::source::ArchivedSession;
+use crate::rank::{Scope, rank_passages};
+use crate::source::{ArchivedSession, Source};
 use crate::source_log::SourceLog;
+use crate::sqlite::Index;
+use crate::store::{SourceName, Store, StoredChain};
+use crate::sync::holds_all;
+use crate::writer::{IndexWriter, IndexedSource};
 
 /// The text that is indexed in one transaction, in bytes.
 const BATCH: u64 = 32 * 1024 * 1024;
@@ -64,14 +69,7 @@ impl Archive {
 
     /// The session with a name, or with an unmistakable start of one.
     pub fn find(&self, name: &str) -> Option<&ArchivedSession> {
-        let own = name.split('/').next().unwrap_or(name);
-        self.log.named(own).or_else(|| {
-            let mut found = self
-                .log
-                .sessions()
-                .filter(|session| own.len() >= 4 && session.source.session.starts_with(own));
-            found.next().filter(|_| found.next().is_none())
-        })
+        find_named(self.log.sessions(), name)
     }
 
     /// The copy of a session, as the agent's file was but for secrets.
@@ -84,7 +82,10 @@ impl Archive {
     /// # Errors
     /// A block is missing or damaged, or the file cannot be written.
     pub fn restore(&self, session: &ArchivedSession) -> Result<PathBuf, ArchiveError> {
-        let ending = session.source.path.extension().and_then(|ending| ending.to_str()).unwrap_or("jsonl");
+        let ending = match session.source.document {
+            Some(_) => "json",
+            None => session.source.path.extension().and_then(|ending| ending.to_str()).unwrap_or("jsonl"),
+        };
         let path = self.restored().join(format!("{}-{}.{ending}", session.id, session.blocks.len()));
         if path.exists() {
             return Ok(path);
@@ -97,6 +98,25 @@ impl Archive {
         Ok(path)
     }
 
+    /// A random name of this archive, by which others tell its sessions from theirs.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn origin(&self) -> Result<String, ArchiveError> {
+        use std::hash::{BuildHasher, RandomState};
+        let path = self.folder.join("origin");
+        let read = || fs::read_to_string(&path).ok().filter(|name| name.len() == 32);
+        if let Some(name) = read() {
+            return Ok(name);
+        }
+        let _lock = self.lock("archive push", LockTimeout::default())?;
+        if let Some(name) = read() {
+            return Ok(name);
+        }
+        let random = || RandomState::new().hash_one(std::process::id());
+        let name = format!("{:016x}{:016x}", random(), random());
+        create_private_atomically(&path, name.as_bytes())?;
+        Ok(name)
+    }
+
     fn restored(&self) -> PathBuf {
         self.folder.join("restored")
     }
@@ -106,14 +126,7 @@ impl Archive {
     /// # Errors
     /// The index cannot be read.
     pub fn recall(&mut self, question: &Question, limit: usize) -> Result<Vec<Hit>, ArchiveError> {
-        let ranked = match self.index.rank(&self.log, question) {
-            Err(error) if error.is_corrupt_index() => {
-                self.damaged = Some(self.index.replace_damaged()?);
-                self.index_pending()?;
-                self.index.rank(&self.log, question)?
-            }
-            other => other?,
-        };
+        let ranked = self.sound_ranking(question, &Scope::Everything, None)?;
         Ok(pick_hits(&question.query, &ranked, limit, &mut |wanted| self.fetch(wanted)))
     }
 
@@ -121,46 +134,133 @@ impl Archive {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn ranking(&self, question: &Question) -> Result<Vec<RankedPassage>, ArchiveError> {
-        self.index.rank(&self.log, question)
+    pub fn ranking(&mut self, question: &Question) -> Result<Vec<RankedPassage>, ArchiveError> {
+        self.rank(question, &Scope::Everything, None)
     }
 
+    /// The ranking of a question about some sessions, each with the name that it has for the caller, and of others that were
+    /// scanned: the order of a scan of all of them.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn ranking_of(
+        &mut self,
+        question: &Question,
+        sessions: &[(u64, String)],
+        scanned: Option<&Search>,
+    ) -> Result<Vec<RankedPassage>, ArchiveError> {
+        let sources: Vec<i64> = sessions.iter().map(|(id, _)| *id as i64).collect();
+        let names: HashMap<i64, &str> =
+            sessions.iter().map(|(id, name)| (*id as i64, name.as_str())).collect();
+        self.sound_ranking(question, &Scope::Some { sources: &sources, scanned }, Some(&names))
+    }
+
+    /// The number of messages that are indexed of these sessions.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn messages_of(&mut self, sessions: &[(u64, String)]) -> Result<u64, ArchiveError> {
+        let mut messages = 0;
+        for (id, _) in sessions {
+            let chains = self.index.chains_of(*id as i64)?;
+            messages += chains.iter().map(|chain| u64::from(chain.messages)).sum::<u64>();
+        }
+        Ok(messages)
+    }
+
+    /// Ranks; a damaged index is made anew first.
+    fn sound_ranking(
+        &mut self,
+        question: &Question,
+        scope: &Scope<'_>,
+        names: Option<&HashMap<i64, &str>>,
+    ) -> Result<Vec<RankedPassage>, ArchiveError> {
+        match self.rank(question, scope, names) {
+            Err(error) if error.is_corrupt_index() => {
+                self.damaged = Some(self.index.replace_damaged()?);
+                self.index_pending()?;
+                self.rank(question, scope, names)
+            }
+            other => other,
+        }
+    }
+
+    fn rank(
+        &mut self,
+        question: &Question,
+        scope: &Scope<'_>,
+        names: Option<&HashMap<i64, &str>>,
+    ) -> Result<Vec<RankedPassage>, ArchiveError> {
+        let log = &self.log;
+        // Names come from the log, which may change them.
+        let named = |chain: &StoredChain| {
+            let session = log.session(chain.source as u64)?;
+            let given = names.and_then(|names| names.get(&chain.source));
+            let name = given.map_or_else(|| session.source.session.clone(), |name| (*name).to_owned());
+            Some(SourceName { session: name, agent: session.source.agent.clone() })
+        };
+        rank_passages(&mut self.index, question, scope, &named)
+    }
+
+    /// The passages of a ranking, from the copies.
     fn fetch(&self, wanted: &[RankedPassage]) -> Vec<Option<FoundPassage>> {
-        let mut by_session: HashMap<String, Vec<SessionRef>> = HashMap::new();
-        for passage in wanted {
-            let own = passage.session.as_str().split('/').next().unwrap_or_default();
-            let chains = by_session.entry(own.to_owned()).or_default();
-            if !chains.contains(&passage.session) {
-                chains.push(passage.session.clone());
+        let locate = |name: &str| {
+            let own = name.split('/').next().unwrap_or(name);
+            self.log.named(own).map(|session| SessionPlace { id: session.id, name: own.len() })
+        };
+        self.fetch_from(wanted, &locate)
+    }
+
+    /// The passages of a ranking that [`Archive::ranking_of`] made, from the copies; none where a session was scanned.
+    pub fn fetch_of(
+        &self,
+        wanted: &[RankedPassage],
+        sessions: &[(u64, String)],
+    ) -> Vec<Option<FoundPassage>> {
+        let locate = |name: &str| {
+            let is_of = |own: &str| {
+                name.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            let found = sessions.iter().filter(|(_, own)| is_of(own)).max_by_key(|(_, own)| own.len());
+            found.map(|(id, own)| SessionPlace { id: *id, name: own.len() })
+        };
+        self.fetch_from(wanted, &locate)
+    }
+
+    fn fetch_from(
+        &self,
+        wanted: &[RankedPassage],
+        locate: &dyn Fn(&str) -> Option<SessionPlace>,
+    ) -> Vec<Option<FoundPassage>> {
+        fetch_passages(wanted, locate, &mut |id, take| {
+            if let Some(session) = self.log.session(id) {
+                take(&mut self.text(session));
             }
-        }
-        let mut found: HashMap<(SessionRef, u32), FoundPassage> = HashMap::new();
-        for (own, chains) in by_session {
-            let Some(session) = self.log.named(&own) else { continue };
-            let mut finders: HashMap<String, PassageFinder> = HashMap::new();
-            for chain in &chains {
-                let name = chain.as_str().strip_prefix(own.as_str()).unwrap_or_default();
-                finders.insert(name.trim_start_matches('/').to_owned(), PassageFinder::new(wanted, chain));
-            }
-            // A damaged block ends the session early; what stands before it is shown.
-            let _ = crate::index::each_message(
-                BlockReader::new(&self.blocks, &session.blocks),
-                &mut |chain, message| {
-                    if let Some(finder) = finders.get_mut(chain) {
-                        finder.observe(message);
-                    }
-                },
-            );
-            for chain in chains {
-                let name =
-                    chain.as_str().strip_prefix(own.as_str()).unwrap_or_default().trim_start_matches('/');
-                let passages = finders.remove(name).map(|finder| finder.found).unwrap_or_default();
-                found.extend(
-                    passages.into_iter().map(|(sequence, passage)| ((chain.clone(), sequence), passage)),
-                );
-            }
-        }
-        wanted.iter().map(|wanted| found.remove(&(wanted.session.clone(), wanted.sequence))).collect()
+        })
+    }
+
+    /// The number of the session of each source whose copy and index hold everything that is in it now; none for the others.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn current(&self, sources: &[Source]) -> Result<Vec<Option<u64>>, ArchiveError> {
+        let indexed = self.index.indexed()?;
+        let known: HashMap<&Path, &ArchivedSession> =
+            self.log.sessions().map(|session| (session.source.path.as_path(), session)).collect();
+        let current = |source: &Source| {
+            let session = known.get(source.path.as_path())?;
+            let is_indexed = indexed.get(&session.id) == Some(&session.blocks.len());
+            (is_indexed && holds_all(&session.state, source)).then_some(session.id)
+        };
+        Ok(sources.iter().map(current).collect())
+    }
+
+    /// The folder that each session is about, by its number, as far as that is known.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn projects(&self) -> Result<HashMap<u64, String>, ArchiveError> {
+        self.index.projects()
     }
 
     /// Indexes what is copied and not indexed, newest first; the number of sessions.
@@ -174,13 +274,13 @@ impl Archive {
         let count = pending.len();
         let mut rest = pending.into_iter().peekable();
         while rest.peek().is_some() {
-            let mut writer = self.index.writer()?;
+            let mut writer = IndexWriter::begin(&mut self.index)?;
             let mut bytes = 0;
             while bytes < BATCH
                 && let Some(session) = rest.next()
             {
                 bytes += session.bytes();
-                writer.add(session, BlockReader::new(&self.blocks, &session.blocks))?;
+                writer.add(indexed_source(session), BlockReader::new(&self.blocks, &session.blocks))?;
             }
             writer.commit()?;
         }
@@ -218,9 +318,9 @@ impl Archive {
         if sessions.is_empty() {
             return Ok(0);
         }
-        let mut writer = self.index.writer()?;
+        let mut writer = IndexWriter::begin(&mut self.index)?;
         for session in sessions {
-            writer.remove(session, BlockReader::new(&self.blocks, &session.blocks))?;
+            writer.remove(session.id as i64, BlockReader::new(&self.blocks, &session.blocks))?;
         }
         writer.commit()?;
         self.log.delete(&sessions.iter().map(|session| session.id).collect::<Vec<_>>())?;
@@ -228,13 +328,37 @@ impl Archive {
             let restored = self.restored();
             fs::remove_dir_all(&restored).map_err(|cause| ArchiveError::file("remove", &restored, cause))?;
         }
-        self.remove_unused()
+        let room = self.remove_unused()?;
+        self.index.erase_deleted()?;
+        Ok(room)
     }
 
     /// Removes the blocks that no session has.
     pub(crate) fn remove_unused(&self) -> Result<u64, ArchiveError> {
-        let used =
+        let used: HashSet<String> =
             self.log.sessions().flat_map(|session| &session.blocks).map(|block| block.hash.clone()).collect();
         Ok(self.blocks.remove_unused(&used)?.1)
+    }
+}
+
+/// The session with a name, or with an unmistakable start of one.
+pub(crate) fn find_named<'a>(
+    sessions: impl Iterator<Item = &'a ArchivedSession> + Clone,
+    name: &str,
+) -> Option<&'a ArchivedSession> {
+    let own = name.split('/').next().unwrap_or(name);
+    sessions.clone().find(|session| session.source.session == own).or_else(|| {
+        let mut found =
+            sessions.filter(|session| own.len() >= 4 && session.source.session.starts_with(own));
+        found.next().filter(|_| found.next().is_none())
+    })
+}
+
+/// What is indexed of a session.
+pub(crate) fn indexed_source(session: &ArchivedSession) -> IndexedSource<'_> {
+    IndexedSource {
+        id: session.id as i64,
+        project: session.source.project.as_deref(),
+        blocks: session.blocks.len(),
     }
 }

@@ -41,13 +41,7 @@ impl Blocks {
         let path = self.path(&block.hash);
         let damaged = || ArchiveError::Damaged { hash: block.hash.clone() };
         let bytes = fs::read(&path).map_err(|cause| ArchiveError::file("read", &path, cause))?;
-        // The size comes from the log: a damaged block cannot ask for more.
-        let size = bytes.get(..4).and_then(|size| size.try_into().ok()).map(u32::from_le_bytes);
-        if size.map(u64::from) != Some(block.bytes) {
-            return Err(damaged());
-        }
-        let text = lz4_flex::decompress_size_prepended(&bytes).map_err(|_| damaged())?;
-        if blake3::hash(&text).to_hex().as_str() == block.hash { Ok(text) } else { Err(damaged()) }
+        unpack(&bytes, block).ok_or_else(damaged)
     }
 
     /// Removes the blocks that no session has; their number and the room they took.
@@ -95,6 +89,17 @@ impl Blocks {
         }
         Ok(())
     }
+}
+
+/// The text of a compressed block; none if it is damaged.
+pub(crate) fn unpack(bytes: &[u8], block: &BlockRef) -> Option<Vec<u8>> {
+    // The size comes from the log: a damaged block cannot ask for more.
+    let size = bytes.get(..4).and_then(|size| size.try_into().ok()).map(u32::from_le_bytes);
+    if size.map(u64::from) != Some(block.bytes) {
+        return None;
+    }
+    let text = lz4_flex::decompress_size_prepended(bytes).ok()?;
+    (blake3::hash(&text).to_hex().as_str() == block.hash).then_some(text)
 }
 
 /// Reads the text of a session, one block at a time.

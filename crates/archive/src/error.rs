@@ -39,6 +39,64 @@ pub enum ArchiveError {
         /// Its name.
         hash: String,
     },
+    /// The server of the team's archive cannot be reached, or refuses.
+    #[cfg(feature = "postgres")]
+    #[error("could not connect to the team's archive")]
+    Connect {
+        /// The cause.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server of the team's archive failed.
+    #[cfg(feature = "postgres")]
+    #[error("the team's archive failed")]
+    Server(#[from] tokio_postgres::Error),
+    /// A later version has migrated the team's archive.
+    #[cfg(feature = "postgres")]
+    #[error("the team's archive has schema {found}, and this program knows only {known}")]
+    NewerSchema {
+        /// The version of the schema.
+        found: i32,
+        /// The newest version that is known.
+        known: i32,
+    },
+    /// The schema is missing or old, and this user may not change it.
+    #[cfg(feature = "postgres")]
+    #[error("the team's archive has schema {found} instead of {known}")]
+    OlderSchema {
+        /// The version of the schema; 0 for none.
+        found: i32,
+        /// The version that is needed.
+        known: i32,
+    },
+    /// Row-level security does not hold for this user.
+    #[cfg(feature = "postgres")]
+    #[error("{role} is above row-level security and would see every tenant")]
+    AboveSecurity {
+        /// The role.
+        role: String,
+    },
+    /// The user is no member of the tenant.
+    #[cfg(feature = "postgres")]
+    #[error("this user is no member of the tenant {tenant}")]
+    NoTenant {
+        /// The tenant.
+        tenant: String,
+    },
+    /// The index of the team's archive splits texts in another way.
+    #[cfg(feature = "postgres")]
+    #[error("the index of the team's archive is of another version")]
+    OtherTokens,
+    /// A push ended early.
+    #[cfg(feature = "postgres")]
+    #[error("the push stopped after {sessions} sessions, which are safe")]
+    PushStopped {
+        /// The sessions that were pushed.
+        sessions: usize,
+        /// The cause.
+        #[source]
+        cause: Box<ArchiveError>,
+    },
     /// No archived session has this name.
     #[error("no archived session named {0}")]
     Unknown(String),

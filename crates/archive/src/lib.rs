@@ -14,7 +14,7 @@
 //! std::fs::write(&path, "{\"type\":\"user\",\"uuid\":\"u1\",\"sessionId\":\"7c1d\",\"message\":{\"role\":\"user\",\"content\":\"Use a ring buffer.\"}}\n")?;
 //!
 //! let mut archive = Archive::open(&folder.path().join("archive"))?;
-//! let source = Source { agent: "claude".into(), session: "7c1d".into(), project: None, path: path.clone() };
+//! let source = Source { agent: "claude".into(), session: "7c1d".into(), project: None, path: path.clone(), document: None };
 //! archive.sync(&[source], &SyncOptions::default())?;
 //! std::fs::remove_file(path)?;
 //!
@@ -26,18 +26,26 @@
 mod archive;
 mod blocks;
 mod error;
-mod index;
+mod fetch;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod question;
+mod rank;
 mod redaction;
 mod source;
 mod source_log;
+mod sqlite;
 mod status;
+mod store;
 mod sync;
+mod writer;
 
 pub use archive::Archive;
 pub use error::ArchiveError;
+#[cfg(feature = "postgres")]
+pub use postgres::{PushOptions, PushReport, TeamArchive, TeamOptions, TeamSession};
 pub use question::Question;
 pub use redaction::Redaction;
-pub use source::{ArchivedSession, Source};
+pub use source::{ArchivedSession, DocumentSource, Source};
 pub use status::{ArchiveStatus, Retention};
 pub use sync::{SkippedSource, SyncOptions, SyncReport};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A session file of an agent.
+/// A session of an agent: a file, or a document that an agent's database holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// The agent, in lower case: `claude`, `codex`, `gemini`, `longhaul`.
@@ -14,8 +14,24 @@ pub struct Source {
     /// The folder that the agent worked in, if the place of the file says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The file.
+    /// The file; of a session in a database the path that stands for it.
     pub path: PathBuf,
+    /// Where it lies, if that is a database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<DocumentSource>,
+}
+
+/// A session in a database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentSource {
+    /// The database.
+    pub database: PathBuf,
+    /// A number that changes with the session.
+    #[serde(skip)]
+    pub version: u64,
+    /// The time of its last change, in milliseconds.
+    #[serde(skip)]
+    pub changed: i64,
 }
 
 /// The state of a source when it was last copied.
@@ -30,6 +46,12 @@ pub(crate) struct SourceState {
     pub(crate) offset: u64,
     /// The hash of the first bytes.
     pub(crate) prefix: String,
+    /// The version of a document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<u64>,
+    /// True if its database no longer has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_gone: bool,
 }
 
 /// A block of a session.
@@ -54,6 +76,11 @@ pub struct ArchivedSession {
 }
 
 impl ArchivedSession {
+    /// Its number in the archive.
+    pub fn number(&self) -> u64 {
+        self.id
+    }
+
     /// The size of the copy before compression.
     pub fn bytes(&self) -> u64 {
         self.blocks.iter().map(|block| block.bytes).sum()
@@ -61,7 +88,12 @@ impl ArchivedSession {
 
     /// True if the agent's own file is gone.
     pub fn is_deleted(&self) -> bool {
-        std::fs::symlink_metadata(&self.source.path)
+        let place = match &self.source.document {
+            Some(_) if self.state.is_gone => return true,
+            Some(document) => &document.database,
+            None => &self.source.path,
+        };
+        std::fs::symlink_metadata(place)
             .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
     }
 }

@@ -20,6 +20,8 @@ enum LogLine {
     Copy { id: u64, blocks: Vec<BlockRef>, state: SourceState, at: i64, is_first: bool },
     /// The file was written anew: what was copied of it stays under another name.
     Keep { id: u64, session: String },
+    /// Its database no longer has it.
+    Gone { id: u64 },
     /// It was deleted from the archive.
     Delete { id: u64 },
 }
@@ -88,6 +90,11 @@ impl SourceLog {
                     session.source.path = PathBuf::new();
                 }
             }
+            LogLine::Gone { id } => {
+                if let Some(session) = self.sessions.get_mut(&id) {
+                    session.state.is_gone = true;
+                }
+            }
             LogLine::Delete { id } => {
                 self.sessions.remove(&id);
             }
@@ -120,7 +127,7 @@ impl SourceLog {
         Ok(())
     }
 
-    pub(crate) fn sessions(&self) -> impl Iterator<Item = &ArchivedSession> {
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &ArchivedSession> + Clone {
         self.sessions.values()
     }
 
@@ -148,15 +155,16 @@ impl SourceLog {
         if is_free(name) { name.to_owned() } else { other().unwrap_or_else(|| name.to_owned()) }
     }
 
+    /// Notes a state and the blocks that were added, or with which a session begins anew.
     pub(crate) fn copied(
         &mut self,
         id: u64,
-        block: BlockRef,
+        blocks: Vec<BlockRef>,
         state: SourceState,
         at: i64,
         is_first: bool,
     ) -> Result<(), ArchiveError> {
-        self.add(vec![LogLine::Copy { id, blocks: vec![block], state, at, is_first }])
+        self.add(vec![LogLine::Copy { id, blocks, state, at, is_first }])
     }
 
     /// Keeps what was copied under another name, as its file was written anew, and begins again.
@@ -166,6 +174,11 @@ impl SourceLog {
         let session = self.free_name(&source.session);
         self.add(vec![LogLine::Keep { id, session }, LogLine::Begin { id: new, source }])?;
         Ok(new)
+    }
+
+    /// Notes that databases no longer have these sessions.
+    pub(crate) fn gone(&mut self, ids: &[u64]) -> Result<(), ArchiveError> {
+        self.add(ids.iter().map(|id| LogLine::Gone { id: *id }).collect())
     }
 
     pub(crate) fn delete(&mut self, ids: &[u64]) -> Result<(), ArchiveError> {

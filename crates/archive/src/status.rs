@@ -45,6 +45,34 @@ pub struct Retention {
     pub project: Option<String>,
 }
 
+impl Retention {
+    /// The sessions that would be removed, oldest first.
+    pub(crate) fn expired<'a>(
+        &self,
+        sessions: impl Iterator<Item = &'a ArchivedSession>,
+        now: Timestamp,
+    ) -> Vec<ArchivedSession> {
+        let is_asked = |session: &&ArchivedSession| {
+            let Self { agent, project, .. } = self;
+            agent.as_ref().is_none_or(|agent| *agent == session.source.agent)
+                && project.as_ref().is_none_or(|project| session.source.project.as_ref() == Some(project))
+        };
+        let mut sessions: Vec<&ArchivedSession> = sessions.filter(is_asked).collect();
+        sessions.sort_by_key(|session| (session.state.changed, session.id));
+        let mut bytes: u64 = sessions.iter().map(|session| session.bytes()).sum();
+        let mut expired = Vec::new();
+        for session in sessions {
+            let age = now.as_millis() - session.state.changed / 1_000_000;
+            let is_old = self.max_days.is_some_and(|days| age > i64::from(days) * DAY);
+            if is_old || self.max_bytes.is_some_and(|most| bytes > most) {
+                bytes -= session.bytes();
+                expired.push(session.clone());
+            }
+        }
+        expired
+    }
+}
+
 impl Archive {
     /// The state.
     ///
@@ -70,24 +98,7 @@ impl Archive {
 
     /// The sessions that a retention would remove, oldest first.
     pub fn expired(&self, retention: &Retention, now: Timestamp) -> Vec<ArchivedSession> {
-        let is_asked = |session: &&ArchivedSession| {
-            let Retention { agent, project, .. } = retention;
-            agent.as_ref().is_none_or(|agent| *agent == session.source.agent)
-                && project.as_ref().is_none_or(|project| session.source.project.as_ref() == Some(project))
-        };
-        let mut sessions: Vec<&ArchivedSession> = self.log.sessions().filter(is_asked).collect();
-        sessions.sort_by_key(|session| (session.state.changed, session.id));
-        let mut bytes: u64 = sessions.iter().map(|session| session.bytes()).sum();
-        let mut expired = Vec::new();
-        for session in sessions {
-            let age = now.as_millis() - session.state.changed / 1_000_000;
-            let is_old = retention.max_days.is_some_and(|days| age > i64::from(days) * DAY);
-            if is_old || retention.max_bytes.is_some_and(|most| bytes > most) {
-                bytes -= session.bytes();
-                expired.push(session.clone());
-            }
-        }
-        expired
+        retention.expired(self.log.sessions(), now)
     }
 
     /// Removes what a retention says; the sessions and the room that became free.

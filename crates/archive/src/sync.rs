@@ -1,6 +1,6 @@
 //! Copies what is new, newest first. It may be killed at any moment: each block is on disk before the log names it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -11,7 +11,8 @@ use longhaul_workspace::LockTimeout;
 use crate::archive::Archive;
 use crate::error::ArchiveError;
 use crate::redaction::{Redaction, redact_lines, redact_text};
-use crate::source::{Source, SourceState};
+use crate::source::{DocumentSource, Source, SourceState};
+use crate::writer::IndexWriter;
 
 /// The text of a block, in bytes; a longer line makes a longer block, up to the limit.
 const BLOCK: usize = 1024 * 1024;
@@ -26,6 +27,9 @@ const SETTLED: i64 = 600 * 1_000_000_000;
 /// The copied bytes after which the new sessions are indexed: the newest can be found before the oldest are copied.
 const INDEX_AFTER: u64 = 64 * 1024 * 1024;
 
+/// The longest document.
+const LONGEST_DOCUMENT: usize = 4 * LONGEST_LINE;
+
 /// The options of a sync.
 #[derive(Clone, Debug)]
 pub struct SyncOptions {
@@ -35,11 +39,21 @@ pub struct SyncOptions {
     pub now: Timestamp,
     /// The time that another sync is waited for.
     pub timeout: LockTimeout,
+    /// Reads a session of a database.
+    pub read_document: fn(&Source) -> io::Result<Vec<u8>>,
+    /// The databases of which all sessions are among the sources: what is missing is gone.
+    pub databases: Vec<PathBuf>,
 }
 
 impl Default for SyncOptions {
     fn default() -> Self {
-        Self { redaction: Redaction::On, now: Timestamp::from_millis(0), timeout: LockTimeout::default() }
+        Self {
+            redaction: Redaction::On,
+            now: Timestamp::from_millis(0),
+            timeout: LockTimeout::default(),
+            read_document: |_| Err(io::ErrorKind::Unsupported.into()),
+            databases: Vec::new(),
+        }
     }
 }
 
@@ -69,6 +83,12 @@ pub struct SyncReport {
     pub skipped: Vec<SkippedSource>,
     /// Where a damaged index was set aside.
     pub damaged: Option<PathBuf>,
+}
+
+/// Where a source is read.
+enum Origin<'a> {
+    File(Metadata),
+    Document(&'a DocumentSource),
 }
 
 /// A failure to copy one source: of the source, which is skipped, or of the archive.
@@ -116,8 +136,20 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let known: HashMap<PathBuf, u64> =
             self.log.sessions().map(|session| (session.source.path.clone(), session.id)).collect();
-        let mut changed: Vec<(i64, &Source, Metadata)> = Vec::new();
+        self.note_gone(sources, options)?;
+        let mut changed: Vec<(i64, &Source, Origin<'_>)> = Vec::new();
         for source in sources {
+            if let Some(document) = &source.document {
+                let session = known.get(&source.path).and_then(|id| self.log.session(*id));
+                let is_known = session.is_some_and(|session| {
+                    session.state.version == Some(document.version) && !session.state.is_gone
+                });
+                if !is_known {
+                    let changed_at = document.changed.saturating_mul(1_000_000);
+                    changed.push((changed_at, source, Origin::Document(document)));
+                }
+                continue;
+            }
             match std::fs::metadata(&source.path) {
                 Ok(metadata) if metadata.is_file() => {
                     let state = known
@@ -126,7 +158,7 @@ impl Archive {
                         .map(|session| &session.state);
                     let now = options.now.as_millis() * 1_000_000;
                     if state.is_none_or(|state| is_changed(state, &metadata, now)) {
-                        changed.push((changed_at(&metadata), source, metadata));
+                        changed.push((changed_at(&metadata), source, Origin::File(metadata)));
                     }
                 }
                 Ok(_) => {}
@@ -136,12 +168,27 @@ impl Archive {
         }
         changed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
         let mut unindexed = 0;
-        for (_, source, metadata) in changed {
+        let mut unreadable: HashSet<&PathBuf> = HashSet::new();
+        for (_, source, origin) in changed {
             let before = report.bytes;
-            match self.copy(source, &metadata, known.get(&source.path).copied(), options, report) {
+            let known = known.get(&source.path).copied();
+            let copied = match origin {
+                Origin::File(metadata) => self.copy(source, &metadata, known, options, report),
+                // Each session would wait for the same lock.
+                Origin::Document(document) if unreadable.contains(&document.database) => continue,
+                Origin::Document(document) => self.copy_document(source, document, known, options, report),
+            };
+            match copied {
                 Ok(()) => report.copied += usize::from(report.bytes > before),
                 Err(CopyFailure::Source(cause)) => {
-                    report.skipped.push(SkippedSource { path: source.path.clone(), cause });
+                    let mut path = source.path.clone();
+                    if let Some(document) = &source.document
+                        && cause.kind() == io::ErrorKind::WouldBlock
+                    {
+                        unreadable.insert(&document.database);
+                        path.clone_from(&document.database);
+                    }
+                    report.skipped.push(SkippedSource { path, cause });
                 }
                 Err(CopyFailure::Archive(error)) => return Err(error),
             }
@@ -151,8 +198,84 @@ impl Archive {
                 report.indexed += self.index_pending()?;
             }
         }
+        if report.copied > 0 {
+            // What documents were before they were written anew.
+            self.remove_unused()?;
+        }
         report.indexed += self.index_pending()?;
         Ok(())
+    }
+
+    /// Notes the sessions that their databases no longer have.
+    fn note_gone(&mut self, sources: &[Source], options: &SyncOptions) -> Result<(), ArchiveError> {
+        if options.databases.is_empty() {
+            return Ok(());
+        }
+        let present: HashSet<&PathBuf> = sources.iter().map(|source| &source.path).collect();
+        let is_gone = |session: &&crate::ArchivedSession| {
+            let of_known = |document: &DocumentSource| options.databases.contains(&document.database);
+            session.source.document.as_ref().is_some_and(of_known)
+                && !session.state.is_gone
+                && !present.contains(&session.source.path)
+        };
+        let gone: Vec<u64> = self.log.sessions().filter(is_gone).map(|session| session.id).collect();
+        if gone.is_empty() { Ok(()) } else { self.log.gone(&gone) }
+    }
+
+    /// Copies a session of a database: the whole document, in the place of the older copy.
+    fn copy_document(
+        &mut self,
+        source: &Source,
+        document: &DocumentSource,
+        known: Option<u64>,
+        options: &SyncOptions,
+        report: &mut SyncReport,
+    ) -> Result<(), CopyFailure> {
+        let read = (options.read_document)(source).map_err(CopyFailure::Source)?;
+        if read.len() > LONGEST_DOCUMENT {
+            return Err(CopyFailure::Source(io::ErrorKind::FileTooLarge.into()));
+        }
+        let mut redacted = BTreeMap::new();
+        let text = match options.redaction {
+            Redaction::Off => read,
+            Redaction::On => redact_text(&read, &mut redacted),
+        };
+        let state = SourceState {
+            size: text.len() as u64,
+            offset: text.len() as u64,
+            changed: document.changed.saturating_mul(1_000_000),
+            version: Some(document.version),
+            ..SourceState::default()
+        };
+        let now = options.now.as_millis();
+        let old = known.and_then(|id| self.log.session(id)).cloned();
+        if let Some(old) = &old
+            && let [block] = &old.blocks[..]
+            && block.hash == blake3::hash(&text).to_hex().as_str()
+        {
+            // Only its version is another one.
+            return Ok(self.log.copied(old.id, Vec::new(), state, now, false)?);
+        }
+        let block = self.blocks.write(&text)?;
+        let id = match &old {
+            Some(old) => {
+                self.unindex(old)?;
+                old.id
+            }
+            None => self.log.begin(source)?,
+        };
+        self.log.copied(id, vec![block], state, now, true)?;
+        report.bytes += text.len() as u64;
+        redacted.into_iter().for_each(|(kind, count)| *report.redacted.entry(kind).or_default() += count);
+        Ok(())
+    }
+
+    /// Takes a session out of the index, as its copy is about to be replaced.
+    fn unindex(&mut self, session: &crate::ArchivedSession) -> Result<(), ArchiveError> {
+        let text = crate::blocks::BlockReader::new(&self.blocks, &session.blocks);
+        let mut writer = IndexWriter::begin(&mut self.index)?;
+        writer.remove(session.id as i64, text)?;
+        writer.commit()
     }
 
     fn copy(
@@ -185,9 +308,7 @@ impl Archive {
             } else {
                 // A document that is written as a whole replaces itself.
                 let session = session.clone();
-                let mut writer = self.index.writer()?;
-                writer.remove(&session, crate::blocks::BlockReader::new(&self.blocks, &session.blocks))?;
-                writer.commit()?;
+                self.unindex(&session)?;
             }
         }
         file.seek(SeekFrom::Start(state.offset)).map_err(CopyFailure::Source)?;
@@ -216,12 +337,9 @@ impl Archive {
                 state.prefix = prefix(&mut file, state.offset).map_err(CopyFailure::Source)?;
             }
             let block = self.blocks.write(&text)?;
-            self.log.copied(session, block, state.clone(), options.now.as_millis(), is_first)?;
+            self.log.copied(session, vec![block], state.clone(), options.now.as_millis(), is_first)?;
             is_first = false;
             report.bytes += chunk.len() as u64;
-        }
-        if !grows && !is_first {
-            self.remove_unused()?;
         }
         Ok(())
     }
@@ -249,8 +367,8 @@ fn next_lines(reader: &mut impl BufRead, is_settled: bool) -> io::Result<Vec<u8>
 
 fn whole(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut chunk = Vec::new();
-    reader.take(LONGEST_LINE as u64 * 4).read_to_end(&mut chunk)?;
-    Ok(chunk)
+    reader.take(LONGEST_DOCUMENT as u64 + 1).read_to_end(&mut chunk)?;
+    if chunk.len() > LONGEST_DOCUMENT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(chunk) }
 }
 
 fn prefix(file: &mut File, length: u64) -> io::Result<String> {
@@ -260,12 +378,22 @@ fn prefix(file: &mut File, length: u64) -> io::Result<String> {
     Ok(blake3::hash(&head).to_hex().to_string())
 }
 
+/// True if a state says that everything in a source is copied.
+pub(crate) fn holds_all(state: &SourceState, source: &Source) -> bool {
+    match &source.document {
+        Some(document) => state.version == Some(document.version),
+        None => std::fs::metadata(&source.path).is_ok_and(|metadata| {
+            !is_changed(state, &metadata, i64::MIN) && state.offset == metadata.len()
+        }),
+    }
+}
+
 fn is_changed(state: &SourceState, metadata: &Metadata, now: i64) -> bool {
     let found = state_of(metadata);
     let is_same = (found.device, found.inode, found.size, found.changed)
         == (state.device, state.inode, state.size, state.changed);
     // A last line without an end is taken once the file rests.
-    !is_same || state.offset < state.size && now - state.changed > SETTLED
+    !is_same || state.offset < state.size && now.saturating_sub(state.changed) > SETTLED
 }
 
 fn changed_at(metadata: &Metadata) -> i64 {

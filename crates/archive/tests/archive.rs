@@ -1,90 +1,20 @@
 //! The archive as a whole: copies that survive everything, an index that can be thrown away, and the hits of a scan.
 
+#[path = "support/mod.rs"]
+mod support;
+
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use longhaul_archive::{Archive, ArchiveError, Question, Redaction, Retention, Source, SyncOptions};
+use longhaul_archive::{
+    Archive, ArchiveError, DocumentSource, Question, Redaction, Retention, Source, SyncOptions,
+};
 use longhaul_conversation::Timestamp;
-use longhaul_formats::{Event, SeenParts, read};
-use longhaul_recall::{Search, SearchFilter, SessionRef};
-use longhaul_workspace::LockTimeout;
+use longhaul_recall::{Search, SearchFilter};
 use proptest::prelude::*;
-use serde_json::json;
-
-struct Place {
-    folder: tempfile::TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        fs::create_dir(folder.path().join("sessions")).expect("a folder");
-        Self { folder }
-    }
-
-    fn archive(&self) -> Archive {
-        Archive::open(&self.archive_folder()).expect("the archive opens")
-    }
-
-    fn archive_folder(&self) -> PathBuf {
-        self.folder.path().join("archive")
-    }
-
-    fn source(&self, name: &str) -> Source {
-        let path = self.folder.path().join("sessions").join(format!("{name}.jsonl"));
-        Source { agent: "claude".into(), session: name.into(), project: None, path }
-    }
-
-    fn sources(&self) -> Vec<Source> {
-        let mut names: Vec<String> = fs::read_dir(self.folder.path().join("sessions"))
-            .expect("the sessions")
-            .map(|file| {
-                file.expect("a file").path().file_stem().unwrap_or_default().to_string_lossy().into_owned()
-            })
-            .collect();
-        names.sort();
-        names.iter().map(|name| self.source(name)).collect()
-    }
-
-    fn write(&self, name: &str, texts: &[&str]) {
-        fs::write(self.source(name).path, lines(name, 0, texts)).expect("the session is written");
-    }
-
-    fn append(&self, name: &str, text: &str) {
-        let mut file = fs::OpenOptions::new().append(true).open(self.source(name).path).expect("a session");
-        file.write_all(text.as_bytes()).expect("it is written");
-    }
-
-    #[track_caller]
-    fn sync(&self, archive: &mut Archive) -> (usize, u64) {
-        let report = archive.sync(&self.sources(), &options()).expect("the sync ends");
-        assert_eq!(report.skipped.len(), 0);
-        (report.copied, report.bytes)
-    }
-}
-
-fn options() -> SyncOptions {
-    SyncOptions { timeout: LockTimeout::default(), ..SyncOptions::default() }
-}
-
-/// Lines of a session; every other one is the model's.
-fn lines(session: &str, from: usize, texts: &[&str]) -> String {
-    let line = |(place, text): (usize, &&str)| {
-        let number = from + place;
-        let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
-        let content = if role == "user" { json!(text) } else { json!([{"type": "text", "text": text}]) };
-        let line = json!({
-            "type": role, "uuid": format!("{session}-{number}"), "sessionId": session,
-            "timestamp": format!("2026-11-{:02}T10:{:02}:00Z", 1 + number % 27, number % 60),
-            "parentUuid": (number > 0).then(|| format!("{session}-{}", number - 1)),
-            "message": {"role": role, "content": content},
-        });
-        format!("{line}\n")
-    };
-    texts.iter().enumerate().map(line).collect()
-}
+use support::place::{Place, lines, now, observe, options, scan, sentence};
 
 fn found(archive: &mut Archive, query: &str) -> Vec<String> {
     let question = Question::new(query, Timestamp::from_millis(0));
@@ -255,9 +185,11 @@ fn deleted_means_gone() {
     assert!(archive.delete(&["one"]).expect("it is deleted") > 0);
     assert!(found(&mut archive, "walrus").is_empty());
     assert_eq!(found(&mut archive, "otter").len(), 1);
+    // Not in free pages, in merged segments or in logs of the index either.
+    assert!(!is_below(&place.archive_folder(), b"walrus"));
     drop(archive);
-    let blocks = place.archive_folder().join("blocks");
-    assert!(!is_below(&blocks, b"walrus") && is_below(&blocks, b"otter"));
+    assert!(!is_below(&place.archive_folder(), b"walrus"));
+    assert!(is_below(&place.archive_folder().join("blocks"), b"otter"));
     assert!(!place.archive_folder().join("restored").exists());
     let now = Timestamp::parse("2096-01-01T00:00:00Z").expect("a time");
     let mut archive = place.archive();
@@ -266,6 +198,177 @@ fn deleted_means_gone() {
     assert_eq!(archive.prune(&other, now).expect("pruned").0, 0);
     assert_eq!(archive.prune(&retention, now).expect("pruned").0, 1);
     assert!(found(&mut archive, "otter").is_empty());
+}
+
+#[test]
+fn retention_is_by_age_size_and_project() {
+    let place = Place::new();
+    for name in ["one", "two", "three"] {
+        place.write(name, &[&"words ".repeat(200)]);
+    }
+    let mut archive = place.archive();
+    let mut sources = place.sources();
+    for source in &mut sources {
+        source.project = Some(if source.session == "two" { "/srv/shop" } else { "/srv/bank" }.into());
+    }
+    archive.sync(&sources, &options()).expect("a sync");
+    let now = Timestamp::parse("2096-01-01T00:00:00Z").expect("a time");
+    let names = |retention: &Retention| -> Vec<String> {
+        archive.expired(retention, now).into_iter().map(|session| session.source.session).collect()
+    };
+    let shop = Retention { max_days: Some(1), project: Some("/srv/shop".into()), ..Retention::default() };
+    assert_eq!(names(&shop), ["two"]);
+    assert_eq!(names(&Retention { max_days: Some(40_000), ..shop.clone() }), [""; 0]);
+    let bytes: u64 = archive.sessions().iter().map(|session| session.bytes()).sum();
+    let room = |most: u64| Retention { max_bytes: Some(most), ..Retention::default() };
+    assert_eq!(names(&room(bytes)).len(), 0);
+    assert_eq!(names(&room(bytes - 1)).len(), 1);
+    assert_eq!(names(&room(0)).len(), 3);
+    assert_eq!(archive.prune(&shop, now).expect("pruned").0, 1);
+    assert_eq!(archive.sessions().len(), 2);
+}
+
+/// A session of a database: the text is what the reader gives for it.
+fn document(place: &Place, id: &str, version: u64) -> Source {
+    let database = place.folder.path().join("agent.db");
+    Source {
+        agent: "opencode".into(),
+        session: id.into(),
+        project: Some("/srv/shop".into()),
+        path: PathBuf::from(format!("{}#{id}", database.display())),
+        document: Some(DocumentSource { database, version, changed: 1_795_032_584_015 }),
+    }
+}
+
+/// Reads the file of a document beside its database.
+fn read_document(source: &Source) -> std::io::Result<Vec<u8>> {
+    let locked = source.path.parent().expect("a folder").join("locked");
+    if locked.exists() {
+        return Err(std::io::Error::new(std::io::ErrorKind::WouldBlock, "the database is locked"));
+    }
+    fs::read(source.path.with_file_name(format!("{}.json", source.session)))
+}
+
+#[test]
+fn sessions_of_a_database_are_copied_when_they_change() {
+    let place = Place::new();
+    let export = |id: &str, texts: &[&str]| {
+        let part = |text: &&str| serde_json::json!({"id": format!("prt_{text}"), "type": "text", "text": text});
+        let document = serde_json::json!({
+            "info": {"id": id, "title": "A cart", "directory": "/srv/shop", "time": {"created": 1_795_032_572_311_u64}},
+            "messages": [{"info": {"id": "msg_1", "role": "user", "time": {"created": 1_795_032_572_311_u64}},
+                "parts": texts.iter().map(part).collect::<Vec<_>>()}],
+        });
+        fs::write(place.folder.path().join(format!("{id}.json")), document.to_string()).expect("written");
+    };
+    fs::write(place.folder.path().join("agent.db"), "").expect("a database");
+    export("ses_1", &["the walrus plan"]);
+    export("ses_2", &["the otter plan"]);
+    let mut archive = place.archive();
+    let database = place.folder.path().join("agent.db");
+    let how = SyncOptions { read_document, databases: vec![database.clone()], ..options() };
+    let sync = |archive: &mut Archive, versions: [u64; 2]| {
+        let sources = [document(&place, "ses_1", versions[0]), document(&place, "ses_2", versions[1])];
+        let report = archive.sync(&sources, &how).expect("a sync");
+        assert!(report.skipped.is_empty(), "{:?}", report.skipped);
+        report.copied
+    };
+    assert_eq!(sync(&mut archive, [1, 1]), 2);
+    assert_eq!(found(&mut archive, "walrus"), ["ses_1 the walrus plan"]);
+    assert_eq!(sync(&mut archive, [1, 1]), 0);
+    // Another version with the same text is noted, not copied.
+    assert_eq!((sync(&mut archive, [2, 1]), sync(&mut archive, [2, 1])), (0, 0));
+    export("ses_1", &["the seal plan", "and more"]);
+    assert_eq!(sync(&mut archive, [3, 1]), 1);
+    assert_eq!(found(&mut archive, "seal"), ["ses_1 the seal plan"]);
+    assert!(found(&mut archive, "walrus").is_empty());
+    assert!(!is_below(&place.archive_folder().join("blocks"), b"walrus"));
+    assert!(!archive.find("ses_1").expect("it").is_deleted());
+    // Another process sees the same.
+    let mut archive = place.archive();
+    assert_eq!(sync(&mut archive, [3, 1]), 0);
+    let number = archive.find("ses_1").expect("it").number();
+    let newer = [document(&place, "ses_1", 3), document(&place, "ses_1", 4)];
+    assert_eq!(archive.current(&newer).expect("known"), [Some(number), None]);
+    // A locked database is skipped and named once.
+    fs::write(place.folder.path().join("locked"), "").expect("locked");
+    let sources = [document(&place, "ses_1", 5), document(&place, "ses_2", 5)];
+    let report = archive.sync(&sources, &how).expect("a sync");
+    assert_eq!(report.skipped.len(), 1);
+    assert_eq!(report.skipped[0].path, database);
+    fs::remove_file(place.folder.path().join("locked")).expect("unlocked");
+    // What the agent deletes in its database stays readable, and is told.
+    let report = archive.sync(&sources[1..], &how).expect("a sync");
+    assert!(report.skipped.is_empty());
+    assert!(archive.find("ses_1").expect("it").is_deleted());
+    assert_eq!(archive.status().expect("a status").only_here, 1);
+    assert_eq!(found(&mut place.archive(), "seal"), ["ses_1 the seal plan"]);
+    let restored = archive.restore(archive.find("ses_1").expect("it")).expect("a file");
+    assert!(restored.extension().is_some_and(|ending| ending == "json"));
+    fs::remove_file(database).expect("the database is deleted");
+    assert_eq!(archive.status().expect("a status").only_here, 2);
+}
+
+/// A small disk, if this machine lets us make one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(folder: &Path, size: &str) -> Option<Self> {
+        fs::create_dir_all(folder).expect("a folder");
+        let options = format!("size={size},mode=700");
+        let done = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(folder).output();
+        match done {
+            Ok(done) if done.status.success() => Some(Self(folder.to_path_buf())),
+            _ => {
+                eprintln!("skipped: no small disk (only root may mount one)");
+                None
+            }
+        }
+    }
+
+    fn grow(&self, size: &str) {
+        let options = format!("remount,size={size}");
+        let done = Command::new("mount").args(["-o", &options]).arg(&self.0).status().expect("mount runs");
+        assert!(done.success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_stops_a_sync_that_goes_on_later() {
+    let place = Place::new();
+    for number in 0..30 {
+        // Text that does not get much shorter.
+        let words: Vec<String> =
+            (0..4_000_u64).map(|word| format!("{:x}", (word + number * 4_000).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        place.write(&format!("s{number:02}"), &[&words.join(" "), "yes"]);
+    }
+    let Some(disk) = SmallDisk::mount(&place.archive_folder(), "1500k") else { return };
+    let mut archive = place.archive();
+    let stopped = archive.sync(&place.sources(), &options());
+    let Err(ArchiveError::DiskFull { sources, bytes }) = stopped else { panic!("not stopped: {stopped:?}") };
+    assert!(sources > 0 && bytes > 0);
+    drop(archive);
+    // What was said to be safe is whole, also for another process.
+    let archive = place.archive();
+    let whole = archive.sessions().into_iter().filter(|session| session.bytes() > 0).count();
+    assert!(whole >= sources, "{whole} {sources}");
+    for session in archive.sessions().into_iter().filter(|session| session.bytes() > 0) {
+        let name = session.source.session.clone();
+        assert_eq!(copy_of(&archive, &name), fs::read_to_string(place.source(&name).path).expect("the file"));
+    }
+    drop(archive);
+    disk.grow("200m");
+    let mut archive = place.archive();
+    assert!(place.sync(&mut archive).0 >= 30 - whole);
+    assert_eq!(archive.status().expect("a status").unindexed, 0);
+    assert_eq!(archive.sessions().len(), 30);
+    drop(archive);
 }
 
 #[test]
@@ -314,6 +417,7 @@ fn sync_until_killed() {
         session: format!("s{number}"),
         project: None,
         path: folder.join(format!("sessions/s{number}.jsonl")),
+        document: None,
     };
     let sources: Vec<Source> = (0..200).map(source).collect();
     archive.sync(&sources, &options()).expect("the sync ends");
@@ -370,39 +474,6 @@ fn two_syncs_at_once_do_the_work_of_one() {
     assert_eq!((archive.sessions().len(), archive.status().expect("a status").unindexed), (40, 0));
 }
 
-/// The ranking of a scan of the copies.
-fn scan(archive: &Archive, query: &str, filter: &SearchFilter) -> Vec<longhaul_recall::RankedPassage> {
-    let mut search = Search::asked_at(query, now());
-    for session in archive.sessions() {
-        let mut seen = SeenParts::default();
-        let name = SessionRef::new(session.source.session.as_str());
-        read(archive.text(session), &mut |event| {
-            if let Event::Change(change) = event
-                && let Some(message) = seen.new_parts(&change)
-            {
-                search.observe(&name, &message);
-            }
-        })
-        .expect("a session");
-    }
-    search.ranking(filter)
-}
-
-fn now() -> Timestamp {
-    Timestamp::parse("2026-11-18T20:00:00Z").expect("a time")
-}
-
-fn sentence() -> impl Strategy<Value = String> {
-    let word = prop_oneof![
-        4 => prop::sample::select(vec![
-            "ring", "rings", "buffer", "parseConfig", "parse_config", "config", "src/store/list.rs", "store/list.rs",
-            "設定ファイル", "設定", "why?", "failed", "failing", "m3", "v1.2.3", "the", "is", "=ring", "_", "\"",
-        ]).prop_map(str::to_owned),
-        1 => "[a-zÀ-ÿ0-9_./-]{1,12}",
-    ];
-    prop::collection::vec(word, 1..12).prop_map(|words| words.join(" "))
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
@@ -425,6 +496,20 @@ proptest! {
         place.sync(&mut archive);
         archive.delete(&["gone"]).expect("it is deleted");
         for query in queries.iter().map(String::as_str).chain(["m2", "config last week", "ring yesterday"]) {
+            // Some sessions through the index and the others scanned are a scan of all of them, whatever else is indexed.
+            let (mut indexed, mut rest) = (Vec::new(), Search::asked_at(query, now()));
+            let mut all = Search::asked_at(query, now());
+            for session in archive.sessions().into_iter().take(3) {
+                let name = format!("renamed/{}", session.source.session);
+                observe(&archive, session, &name, &mut all);
+                match session.number() % 2 {
+                    0 => observe(&archive, session, &name, &mut rest),
+                    _ => indexed.push((session.number(), name)),
+                }
+            }
+            let question = Question::new(query, now());
+            let ranked = archive.ranking_of(&question, &indexed, Some(&rest)).expect("a ranking");
+            prop_assert_eq!(&ranked, &all.ranking(&SearchFilter::default()), "{}", query);
             for filter in [
                 SearchFilter::default(),
                 SearchFilter { kinds: vec![longhaul_recall::Kind::Model], since: None },

@@ -6,6 +6,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::agents::AgentsArgs;
 use crate::commands::archive::ArchiveCommand;
+use crate::commands::blame::BlameOptions;
 use crate::commands::compress::CompressOptions;
 use crate::commands::demo::DemoOptions;
 use crate::commands::directives::DirectivesArgs;
@@ -37,7 +38,7 @@ const STYLES: Styles =
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Look into sessions of any agent",
-        &["inspect", "recall", "sessions", "eval", "usage", "archive", "web", "report"],
+        &["inspect", "recall", "blame", "sessions", "eval", "usage", "archive", "web", "report"],
     ),
     ("Shorten them", &["compress", "rules", "requests", "handoff"]),
     ("Work beside another agent", &["install", "uninstall", "guard", "mcp", "gateway"]),
@@ -95,6 +96,8 @@ pub(crate) enum Command {
     Archive(ArchiveCommand),
     /// Search this folder's sessions, or with --all every agent's, including what was compacted away.
     Recall(RecallOptions),
+    /// Show which session and which request wrote each line of a file, or one line.
+    Blame(BlameOptions),
     /// List, show, import, delete, repair and convert sessions, undo compactions; defaults to `sessions list`.
     Sessions(SessionsArgs),
     /// List and correct the rules recognised in a session.

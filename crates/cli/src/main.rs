@@ -88,6 +88,7 @@ fn run() -> ExitCode {
         Command::Agents(command) => commands::agents::run(command, load_settings, color),
         Command::Policy(command) => commands::policy::run(command, load_settings, color),
         Command::Archive(command) => commands::archive::run(command, load_settings, &screen),
+        Command::Blame(options) => commands::blame::run(options, &screen),
         Command::Recall(options) => commands::recall::run(options, load_settings, &screen),
         Command::Usage(options) => commands::usage::run(options, &screen),
         Command::Mcp(args) => commands::mcp::run(args, load_settings, color),

@@ -119,7 +119,7 @@ impl KnownSession {
             None => RecallSource::all_of(&self.found),
             Some(_) => {
                 let path = self.readable().unwrap_or_else(|_| self.found.path.clone());
-                vec![RecallSource { session: self.id.clone(), path }]
+                vec![RecallSource { session: self.id.clone(), path, version: None }]
             }
         }
     }

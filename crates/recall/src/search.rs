@@ -90,6 +90,21 @@ impl Search {
         self.observed
     }
 
+    /// The figures over all observed passages.
+    pub fn statistics(&self) -> CorpusStatistics {
+        self.statistics
+    }
+
+    /// The number of observed passages with a token of the query.
+    pub fn token_frequency(&self, token: &str) -> u64 {
+        self.frequencies.get(token).copied().unwrap_or_default()
+    }
+
+    /// The matches and their neighbours, to be ranked with those of an index.
+    pub fn passages(&self) -> &[PassageMatch] {
+        &self.passages
+    }
+
     /// Observes the next message of a session.
     pub fn observe(&mut self, session: &SessionRef, message: &Message) {
         self.observed += 1;
@@ -136,7 +151,7 @@ impl Search {
 
     /// Like [`Search::ranking`], with other weights.
     pub fn ranking_with(&self, weights: &RankWeights, filter: &SearchFilter) -> Vec<RankedPassage> {
-        let of_token = |token: &str| self.frequencies.get(token).copied().unwrap_or_default();
+        let of_token = |token: &str| self.token_frequency(token);
         let frequencies: Vec<u64> =
             self.query.terms().iter().map(|term| term_frequency(term, of_token)).collect();
         rank_with(weights, &self.query, filter, self.statistics, &frequencies, self.passages.clone())

@@ -141,9 +141,12 @@ fn sessions_of(
     let modified = Timestamp::from_millis(file.stamp.modified);
     // Sub-agents of a database are sessions with a parent.
     let (own, subs): (Vec<Head>, Vec<Head>) = heads.into_iter().partition(|head| head.parent.is_none());
-    let session = |head: Head| {
+    let session = |mut head: Head| {
         let (path, children) = if is_database {
             let of_this = subs.iter().filter(|sub| sub.parent.as_deref() == Some(&head.id));
+            // A session changes with those of its sub-agents.
+            let versions: Vec<u64> = head.version.into_iter().chain(of_this.clone().filter_map(|sub| sub.version)).collect();
+            head.version = head.version.map(|_| db::version_of(&format!("{versions:?}")));
             let children = of_this.map(|sub| db::path_of_session(&file.path, &sub.id)).collect();
             (db::path_of_session(&file.path, &head.id), children)
         } else {

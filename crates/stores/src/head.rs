@@ -32,6 +32,9 @@ pub struct Head {
     /// The size of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenFigure>,
+    /// A number that changes with the session; only of one in a database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
     /// The agent that wrote it, where that is not the one whose place it lies in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,

@@ -60,6 +60,7 @@ pub(crate) fn peek(agent: Agent, path: &Path, size: u64) -> Result<Option<Head>,
         updated: newest.and_then(|info| info.ended).max(info.ended),
         model: newest.and_then(|info| info.model()).or(info.model()).map(str::to_string),
         tokens: counted.map(TokenFigure::counted).or_else(estimate),
+        version: None,
         agent: is_own.then_some(Agent::Longhaul),
     };
     marks::complete(agent, path, &mut head);

@@ -135,20 +135,14 @@ impl ListedSession {
         folder.rsplit(['/', '\\']).find(|piece| !piece.is_empty()).or(Some(folder))
     }
 
-    /// The file of the session as the archive knows it; none in a database.
-    pub(crate) fn source(&self) -> Option<Source> {
-        self.session.size?;
-        Some(Source {
-            agent: self.session.agent.as_str().into(),
-            session: self.session.head.id.clone(),
-            project: self.session.head.directory.clone(),
-            path: self.session.path.clone(),
-        })
+    /// The session as the archive knows it.
+    fn source(&self) -> Source {
+        archive::source_of(&self.session)
     }
 
     /// The command that continues it in its own agent, from its folder; otherwise in Longhaul.
     pub(crate) fn resume_line(&self) -> String {
-        let own = self.source().and_then(|source| archive::resume_command(&source));
+        let own = archive::resume_command(&self.source());
         let command = own.unwrap_or_else(|| format!("longhaul --resume {}", quoted(&self.session.path)));
         match self.session.head.directory.as_deref() {
             Some(folder) => format!("cd {} && {command}", quoted(Path::new(folder))),

@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use longhaul_app::settings::Settings;
-use longhaul_app::{archive, clock};
-use longhaul_archive::SyncOptions;
-use longhaul_workspace::LockTimeout;
+use longhaul_app::archive;
 
 /// So long a search waits for new sessions to be copied.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -48,12 +46,7 @@ impl Drop for EndGuard {
 }
 
 fn sync(settings: &Settings) -> anyhow::Result<()> {
-    let options = SyncOptions {
-        redaction: settings.archive_redaction(),
-        now: clock::now(),
-        timeout: LockTimeout::default(),
-    };
-    archive::open()?.sync(&archive::sources()?, &options)?;
+    archive::sync(&mut archive::open()?, settings, |_| true)??;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod archive;
+pub(crate) mod blame;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod demo;

@@ -8,12 +8,12 @@ use longhaul_app::archive;
 use longhaul_app::clock;
 use longhaul_app::found;
 use longhaul_app::project::{self, Project, session_file};
-use longhaul_app::recall::{RecallAnswer, RecallRequest, RecallSource, recall_files, whole};
+use longhaul_app::recall::{RecallAnswer, RecallRequest, RecallSource, recall_files, recall_with, whole};
 use longhaul_app::settings::Settings;
-use longhaul_archive::{ArchivedSession, Question, SyncOptions};
+use longhaul_app::team;
+use longhaul_archive::{ArchivedSession, Question};
 use longhaul_conversation::Timestamp;
 use longhaul_recall::{Hit, Kind, SearchFilter};
-use longhaul_workspace::LockTimeout;
 use serde_json::{Value, json};
 
 use crate::input;
@@ -36,6 +36,9 @@ pub(crate) struct RecallOptions {
     /// Search every agent's sessions in all folders, through the archive.
     #[arg(long, conflicts_with = "session")]
     all: bool,
+    /// Search the team's archive (`longhaul.archive.url`).
+    #[arg(long, conflicts_with_all = ["session", "all"])]
+    team: bool,
     /// Search the sessions of one agent in all folders: longhaul, claude, codex or gemini.
     #[arg(long, conflicts_with = "session")]
     agent: Option<String>,
@@ -59,11 +62,22 @@ pub(crate) fn run(
         SearchFilter { kinds: options.kinds.iter().map(|kind| kind.0).collect(), since: options.since(now) };
     let request = RecallRequest { query: &query, filter, limit: options.limit, now, part: whole };
     request.search()?;
+    if options.team {
+        return in_team(options, &request, &load_settings()?, *screen);
+    }
     if options.all || options.agent.is_some() {
         return everywhere(options, &request, &load_settings()?, *screen);
     }
     let files = files(options)?;
-    let answer = with_progress(|| "searching sessions".to_string(), || recall_files(&request, &files))?;
+    // An archive that cannot be opened is not needed.
+    let mut archive = archive::find().ok().flatten();
+    let answer = with_progress(
+        || "searching sessions".to_string(),
+        || match &mut archive {
+            Some(archive) => recall_with(archive, &request, &files),
+            None => recall_files(&request, &files),
+        },
+    )?;
     let unread: Vec<String> =
         answer.unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
     if options.json {
@@ -83,14 +97,11 @@ fn everywhere(
     screen: Screen,
 ) -> anyhow::Result<()> {
     let mut archive = archive::open()?;
-    let sync = SyncOptions {
-        redaction: settings.archive_redaction(),
-        now: request.now,
-        timeout: LockTimeout::default(),
-    };
-    let sources = archive::sources()?;
-    let report = with_progress(|| "copying new sessions".to_string(), || archive.sync(&sources, &sync));
-    match report {
+    let report = with_progress(
+        || "copying new sessions".to_string(),
+        || archive::sync(&mut archive, settings, |_| true),
+    );
+    match report? {
         Ok(report) => {
             if let Some(aside) = report.damaged {
                 let aside = aside.display().to_string();
@@ -142,6 +153,60 @@ fn everywhere(
     }
     page.gap();
     page.line(&format!("Searched {}.", plural(sessions, "session", "sessions")));
+    crate::output::print(&page.into_text())
+}
+
+/// Searches the team's archive.
+fn in_team(
+    options: &RecallOptions,
+    request: &RecallRequest<'_>,
+    settings: &Settings,
+    screen: Screen,
+) -> anyhow::Result<()> {
+    let question = Question {
+        filter: request.filter.clone(),
+        agent: options.agent.clone(),
+        ..Question::new(request.query, request.now)
+    };
+    let answer = with_progress(
+        || "searching the team's archive".to_string(),
+        || team::recall(settings, &question, request.limit),
+    )?;
+    let own = |hit: &Hit| hit.session.as_str().split('/').next().unwrap_or_default().to_owned();
+    let open = |hit: &Hit| format!("longhaul archive export --team {}", own(hit));
+    let sessions = plural(answer.sessions.len(), "session", "sessions");
+    if options.json {
+        let hits = answer.hits.iter().map(|hit| {
+            let mut object = hit_json(hit);
+            let session = answer.sessions.get(&own(hit));
+            object["agent"] = json!(session.map(|session| &session.session.source.agent));
+            object["machine"] = json!(session.map(|session| &session.machine));
+            object["project"] = json!(session.and_then(|session| session.session.source.project.as_ref()));
+            object["open"] = json!(open(hit));
+            object
+        });
+        return print_json(&json!({
+            "schema": 2, "query": request.query, "sessions": answer.sessions.len(),
+            "hits": hits.collect::<Vec<_>>(), "unread": [],
+        }));
+    }
+    let mut page = Page::new(screen);
+    if answer.hits.is_empty() {
+        page.line(&format!("No matches for {} in {sessions} of the team.", visible(request.query)));
+        return crate::output::print(&page.into_text());
+    }
+    for hit in &answer.hits {
+        page.gap();
+        if let Some(session) = answer.sessions.get(&own(hit)) {
+            let agent = page.screen.strong(&visible(&session.session.source.agent));
+            let project = session.session.source.project.as_deref().unwrap_or_default();
+            page.line(&format!("{agent}  {}  {}", visible(&session.machine), visible(project)));
+        }
+        show(&mut page, hit);
+        page.line(&page.screen.faint(&format!("  open: {}", visible(&open(hit)))));
+    }
+    page.gap();
+    page.line(&format!("Searched {sessions} of the team."));
     crate::output::print(&page.into_text())
 }
 
@@ -210,7 +275,7 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<RecallSource>> {
         let path = session_file(given)?;
         // What cannot be read at all is told as everywhere else.
         drop(input::open(&path)?);
-        return Ok(vec![RecallSource { session: name_of(&path)?, path }]);
+        return Ok(vec![RecallSource { session: name_of(&path)?, path, version: None }]);
     }
     let no_sessions = || project::failure(longhaul_sessions::StoreError::NoSessions);
     let mut files = Vec::new();
@@ -220,10 +285,10 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<RecallSource>> {
         for session in listing.sessions {
             let id = session.id().to_string();
             let chains = project.store().chats().join(&id);
-            files.push(RecallSource { session: id.clone(), path: session.path });
+            files.push(RecallSource { session: id.clone(), path: session.path, version: None });
             files.extend(jsonl_in(&chains).into_iter().map(|path| {
                 let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                RecallSource { session: format!("{id}/{agent}"), path }
+                RecallSource { session: format!("{id}/{agent}"), path, version: None }
             }));
         }
     }

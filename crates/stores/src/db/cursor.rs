@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use longhaul_conversation::Timestamp;
 
-use super::{foreign, has_table};
+use super::{foreign, has_table, version_of};
 use crate::error::StoreReadError;
 use crate::head::Head;
 
@@ -32,8 +32,11 @@ pub(super) fn list(database: &Connection) -> Result<Vec<Head>, StoreReadError> {
     check(database)?;
     let mut statement = database.prepare(
         "SELECT substr(key, 14), json_extract(value, '$.name'), json_extract(value, '$.createdAt'), \
-         json_extract(value, '$.lastUpdatedAt'), json_extract(value, '$.modelConfig.modelName') \
-         FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' AND json_valid(value) \
+         json_extract(value, '$.lastUpdatedAt'), json_extract(value, '$.modelConfig.modelName'), \
+         length(value) || '/' || (SELECT count(*) || '/' || total(length(bubble.value)) FROM cursorDiskKV AS bubble \
+          WHERE bubble.key >= 'bubbleId:' || substr(conversation.key, 14) || ':' \
+          AND bubble.key < 'bubbleId:' || substr(conversation.key, 14) || ';') \
+         FROM cursorDiskKV AS conversation WHERE key >= 'composerData:' AND key < 'composerData;' AND json_valid(value) \
          AND (json_array_length(value, '$.fullConversationHeadersOnly') > 0 OR json_array_length(value, '$.conversation') > 0)",
     )?;
     let read = |row: &Row<'_>| {
@@ -51,6 +54,9 @@ pub(super) fn list(database: &Connection) -> Result<Vec<Head>, StoreReadError> {
             started,
             updated: updated.or(started),
             model: row.get::<_, Option<String>>(4)?.filter(|model| model != "default"),
+            version: row
+                .get::<_, Option<String>>(5)?
+                .map(|state| version_of(&format!("{state} {updated:?}"))),
             ..Head::default()
         })
     };

@@ -4,7 +4,7 @@ use longhaul_conversation::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::{Value, json};
 
-use super::{columns, parse};
+use super::{columns, parse, version_of};
 use crate::error::StoreReadError;
 use crate::head::{Head, TokenFigure};
 
@@ -29,7 +29,9 @@ fn selection(database: &Connection, condition: &str) -> Result<String, StoreRead
         if known.iter().any(|known| known == name) { (*name).to_string() } else { "NULL".into() }
     };
     let columns: Vec<String> = COLUMNS.iter().map(column).collect();
-    Ok(format!("SELECT {} FROM sessions {condition}", columns.join(", ")))
+    // The last column changes with the messages.
+    let messages = "(SELECT count(*) || '/' || max(rowid) FROM messages WHERE session_id = sessions.id)";
+    Ok(format!("SELECT {}, {messages} FROM sessions {condition}", columns.join(", ")))
 }
 
 pub(super) fn list(database: &Connection) -> Result<Vec<Head>, StoreReadError> {
@@ -43,8 +45,10 @@ pub(super) fn list(database: &Connection) -> Result<Vec<Head>, StoreReadError> {
         let (input, output) = (count(6)?, count(7)?);
         let model =
             text(10)?.map(|config| parse(&config)).and_then(|c| c["model_name"].as_str().map(str::to_string));
+        let state = format!("{:?} {:?}", text(5)?, text(11)?);
         Ok(Head {
             id: text(0)?.unwrap_or_default(),
+            version: Some(version_of(&state)),
             title: text(1)?.or(text(2)?).filter(|title| !title.is_empty()),
             directory: text(3)?,
             started: time(4)?,

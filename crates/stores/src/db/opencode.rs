@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::{Map, Value, json};
 
-use super::{columns, millis, parse};
+use super::{columns, millis, parse, version_of};
 use crate::error::StoreReadError;
 use crate::head::{Head, TokenFigure};
 
@@ -16,7 +16,9 @@ pub(super) fn list(database: &Connection) -> Result<Vec<Head>, StoreReadError> {
     let query = format!(
         "SELECT id, title, directory, {}, time_created, time_updated, {}, \
          (SELECT data FROM message WHERE session_id = session.id AND json_extract(data, '$.tokens.output') > 0 \
-          ORDER BY id DESC LIMIT 1) \
+          ORDER BY id DESC LIMIT 1), \
+         time_updated || '/' || (SELECT count(*) FROM part WHERE session_id = session.id) || '/' || \
+         coalesce((SELECT max(time_updated) FROM message WHERE session_id = session.id), 0) \
          FROM session",
         column("parent_id"),
         column("model"),
@@ -36,6 +38,7 @@ pub(super) fn list(database: &Connection) -> Result<Vec<Head>, StoreReadError> {
             updated: millis(row.get(5)?),
             model: last["modelID"].as_str().map(str::to_string).or(named),
             tokens: window_tokens(&last["tokens"]).map(TokenFigure::counted),
+            version: row.get::<_, Option<String>>(8)?.map(|state| version_of(&state)),
             ..Head::default()
         })
     };

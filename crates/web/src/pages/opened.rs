@@ -179,7 +179,7 @@ impl Opened {
             div.actions {
                 @if let Some(listed) = own {
                     (copy(&listed.resume_line(), "Copy the command that resumes this session", "copy"))
-                    @if listed.source().is_some() && !site.is_read_only {
+                    @if !site.is_read_only {
                         form method="post" action="/archive" {
                             input type="hidden" name="session" value=(listed.key);
                             button { "Archive now" }

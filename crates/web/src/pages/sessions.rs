@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use longhaul_app::{archive, clock};
-use longhaul_archive::SyncOptions;
+use longhaul_archive::Source;
 use longhaul_conversation::{Timestamp, grouped, plural};
 use longhaul_stores::Agent;
-use longhaul_workspace::LockTimeout;
 use maud::{Markup, html};
 
 use crate::found_list::{FoundList, ListedSession};
@@ -255,21 +254,16 @@ pub(crate) fn archive(site: &Arc<Site>, request: &PageRequest) -> Reply {
 
 fn archive_now(site: &Arc<Site>, key: Option<&str>) -> anyhow::Result<String> {
     let mut archive = archive::open()?;
-    let mut sources = archive::sources()?;
+    let mut wanted = None;
     if let Some(key) = key {
         let list = site.found();
         let listed = list.get(key).with_context(|| format!("there is no session {key}"))?;
-        sources.retain(|source| {
-            source.path == listed.session.path || listed.session.children.contains(&source.path)
-        });
-        anyhow::ensure!(!sources.is_empty(), "sessions in databases are not archived yet");
+        let session = &listed.session;
+        wanted = Some([&[session.path.clone()], &session.children[..]].concat());
     }
-    let options = SyncOptions {
-        redaction: site.settings.archive_redaction(),
-        now: clock::now(),
-        timeout: LockTimeout::default(),
-    };
-    let report = archive.sync(&sources, &options).context("could not copy to the archive")?;
+    let is_wanted = |source: &Source| wanted.as_ref().is_none_or(|wanted| wanted.contains(&source.path));
+    let synced = archive::sync(&mut archive, &site.settings, is_wanted)?;
+    let report = synced.context("could not copy to the archive")?;
     let skipped = match report.skipped.len() {
         0 => String::new(),
         count => format!("; {} could not be read", plural(count, "file", "files")),

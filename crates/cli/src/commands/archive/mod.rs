@@ -1,14 +1,15 @@
 //! `longhaul archive`: copies of every agent's sessions, what is kept, and what goes.
 
+mod team;
+
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use longhaul_app::archive;
 use longhaul_app::clock::now;
 use longhaul_app::failure::hinted;
 use longhaul_app::settings::Settings;
-use longhaul_archive::{ArchiveError, Retention, SyncOptions, SyncReport};
+use longhaul_archive::{ArchiveError, ArchivedSession, Retention, SyncReport};
 use longhaul_conversation::Timestamp;
-use longhaul_workspace::LockTimeout;
 use serde_json::json;
 
 use crate::output::{Page, Screen, ago, plural, print_json, thousands, visible, with_progress};
@@ -17,14 +18,27 @@ use crate::output::{Page, Screen, ago, plural, print_json, thousands, visible, w
 pub(crate) enum ArchiveCommand {
     /// Copy what is new in every agent's sessions, and index it.
     Sync(OutputOptions),
-    /// Show what is kept, and how much room it takes.
-    Status(OutputOptions),
+    /// Show what is kept, what would be gone without it, and how much room it takes.
+    Status {
+        #[command(flatten)]
+        output: OutputOptions,
+        /// Show the team's archive.
+        #[arg(long)]
+        team: bool,
+    },
     /// Make the index anew from the copies.
-    Rebuild,
+    Rebuild {
+        /// Make that of the team's archive anew.
+        #[arg(long)]
+        team: bool,
+    },
     /// Write the copy of a session to standard output.
     Export {
         /// Session, by its name or the start of it.
         session: String,
+        /// Export it from the team's archive.
+        #[arg(long)]
+        team: bool,
     },
     /// Delete sessions from the archive for good.
     Delete {
@@ -34,9 +48,31 @@ pub(crate) enum ArchiveCommand {
         /// Delete without asking.
         #[arg(long)]
         yes: bool,
+        /// Delete them from the team's archive.
+        #[arg(long)]
+        team: bool,
     },
     /// Delete what is older or larger than you want to keep.
     Prune(PruneOptions),
+    /// Push the sessions of enabled folders to the team's archive (`longhaul.archive.url`).
+    Push(PushArguments),
+    /// Make the tables of the team's archive, or bring them up to date.
+    Migrate,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PushArguments {
+    /// Let this folder's sessions be pushed, from now on.
+    #[arg(long, conflicts_with = "disable")]
+    enable: bool,
+    /// Push this folder's sessions no longer; what was pushed stays.
+    #[arg(long)]
+    disable: bool,
+    /// Show what would be pushed without pushing it.
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    output: OutputOptions,
 }
 
 #[derive(Debug, Args)]
@@ -57,6 +93,12 @@ pub(crate) struct PruneOptions {
     /// Only sessions of this agent.
     #[arg(long)]
     agent: Option<String>,
+    /// Only sessions of this folder.
+    #[arg(long, value_name = "FOLDER")]
+    project: Option<std::path::PathBuf>,
+    /// Prune the team's archive.
+    #[arg(long)]
+    team: bool,
     /// Show what would be deleted without deleting it.
     #[arg(long)]
     dry_run: bool,
@@ -70,26 +112,32 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     match command {
         ArchiveCommand::Sync(options) => sync(options, &load_settings()?, *screen),
-        ArchiveCommand::Status(options) => status(options, *screen),
-        ArchiveCommand::Rebuild => {
+        ArchiveCommand::Status { output, team: true } => team::status(&load_settings()?, output.json, *screen),
+        ArchiveCommand::Status { output, team: false } => status(output, *screen),
+        ArchiveCommand::Rebuild { team: true } => team::rebuild(&load_settings()?),
+        ArchiveCommand::Rebuild { team: false } => {
             let mut archive = archive::open()?;
             let count = with_progress(|| "indexing".into(), || archive.rebuild())
                 .context("could not rebuild the index")?;
             crate::output::print(&format!("Indexed {}.\n", plural(count, "session", "sessions")))
         }
-        ArchiveCommand::Export { session } => export(session),
-        ArchiveCommand::Delete { sessions, yes } => delete(sessions, *yes),
+        ArchiveCommand::Export { session, team: true } => team::export(&load_settings()?, session),
+        ArchiveCommand::Export { session, team: false } => export(session),
+        ArchiveCommand::Delete { sessions, yes, team: true } => {
+            team::delete(&load_settings()?, sessions, *yes)
+        }
+        ArchiveCommand::Delete { sessions, yes, team: false } => delete(sessions, *yes),
         ArchiveCommand::Prune(options) => prune(options, &load_settings()?),
+        ArchiveCommand::Push(options) => team::push(options, &load_settings()?, *screen),
+        ArchiveCommand::Migrate => team::migrate(&load_settings()?),
     }
 }
 
 fn sync(options: &OutputOptions, settings: &Settings, screen: Screen) -> anyhow::Result<()> {
     let mut archive = archive::open()?;
-    let sources = archive::sources()?;
-    let how =
-        SyncOptions { redaction: settings.archive_redaction(), now: now(), timeout: LockTimeout::default() };
-    let report = with_progress(|| "copying sessions".into(), || archive.sync(&sources, &how));
-    let report = report.map_err(|error| match error {
+    let report =
+        with_progress(|| "copying sessions".into(), || archive::sync(&mut archive, settings, |_| true));
+    let report = report?.map_err(|error| match error {
         ArchiveError::DiskFull { .. } => {
             hinted(anyhow!(error), "make room, then run the same command: it goes on where it stopped")
         }
@@ -117,10 +165,10 @@ fn synced(screen: Screen, report: &SyncReport) -> String {
     }
     for skipped in &report.skipped {
         let path = skipped.path.display().to_string();
-        page.warning(&format!("skipped {}: {}", visible(&path), skipped.cause));
+        page.warning(&format!("skipped {}: {}", visible(&path), visible(&skipped.cause.to_string())));
     }
     if report.sources == 0 {
-        page.line("No sessions found: Longhaul, Claude Code, Codex and Gemini CLI have none here.");
+        page.line("No sessions found: neither Longhaul nor another agent has any here.");
         return page.into_text();
     }
     let sessions = plural(report.sources, "session", "sessions");
@@ -151,9 +199,11 @@ fn status(options: &OutputOptions, screen: Screen) -> anyhow::Result<()> {
         };
     };
     let status = archive.status().context("could not read the archive")?;
+    let leaving = archive::leaving(&archive)?;
     if options.json {
         return print_json(&json!({
             "schema": 1, "sessions": status.sessions, "agents": status.agents, "only_here": status.only_here,
+            "leaving": leaving.sessions, "leaving_not_copied": leaving.not_copied,
             "bytes": status.bytes, "blocks_room": status.blocks_room, "index_room": status.index_room,
             "unindexed": status.unindexed,
             "last_copy": status.last_copy.map(|at| Timestamp::from_millis(at).to_string()),
@@ -167,6 +217,13 @@ fn status(options: &OutputOptions, screen: Screen) -> anyhow::Result<()> {
         visible(&agents.join(", "))
     ));
     page.line(&format!("{} only here: their agent deleted them", thousands(status.only_here as u64)));
+    if leaving.sessions > 0 {
+        let copied = match leaving.not_copied {
+            0 => "all of them are copied".into(),
+            count => format!("{} not copied yet; run `longhaul archive sync`", thousands(count as u64)),
+        };
+        page.line(&format!("{} more go within a week: {copied}", thousands(leaving.sessions as u64)));
+    }
     page.line(&format!(
         "{} of sessions in {} of blocks and {} of index",
         size(status.bytes),
@@ -212,26 +269,41 @@ fn delete(names: &[String], is_agreed: bool) -> anyhow::Result<()> {
 }
 
 fn prune(options: &PruneOptions, settings: &Settings) -> anyhow::Result<()> {
+    let project = options.project.as_ref().map(|folder| {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        folder.display().to_string()
+    });
     let retention = Retention {
-        max_days: options.max_days.or_else(|| settings.archive_days()),
+        // The setting is for the own archive.
+        max_days: options.max_days.or_else(|| settings.archive_days().filter(|_| !options.team)),
         max_bytes: options.max_megabytes.map(|megabytes| megabytes.saturating_mul(1_000_000)),
         agent: options.agent.clone(),
-        project: None,
+        project,
     };
     if retention.max_days.is_none() && retention.max_bytes.is_none() {
         let hint = "pass --max-days or --max-megabytes, or set longhaul.archive.maxDays";
         return Err(hinted(anyhow!("nothing says what to delete"), hint));
     }
+    if options.team {
+        return team::prune(settings, &retention, options.dry_run);
+    }
     let mut archive = archive::find()?.ok_or_else(none_yet)?;
     if options.dry_run {
-        let mut text = String::new();
-        for session in archive.expired(&retention, now()) {
-            text.push_str(&format!("{}  {}\n", visible(&session.source.session), size(session.bytes())));
-        }
-        return crate::output::print(if text.is_empty() { "Nothing to delete.\n" } else { &text });
+        return crate::output::print(&expired(&archive.expired(&retention, now())));
     }
     let (count, room) = archive.prune(&retention, now()).context("could not prune the archive")?;
     crate::output::print(&format!("Deleted {}: {} free.\n", plural(count, "session", "sessions"), size(room)))
+}
+
+/// The sessions that would be deleted.
+fn expired(sessions: &[ArchivedSession]) -> String {
+    if sessions.is_empty() {
+        return "Nothing to delete.\n".into();
+    }
+    let line = |session: &ArchivedSession| {
+        format!("{}  {}\n", visible(&session.source.session), size(session.bytes()))
+    };
+    sessions.iter().map(line).collect()
 }
 
 fn none_yet() -> anyhow::Error {

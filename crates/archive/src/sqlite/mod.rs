@@ -1,9 +1,6 @@
 //! The index: our own tokens in SQLite's FTS5, without the texts. It is made from the blocks and may be thrown away.
 
-mod find;
-mod write;
-
-pub(crate) use write::each_message;
+mod store;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +8,17 @@ use std::path::{Path, PathBuf};
 use longhaul_workspace::{Lock, LockTimeout};
 use rusqlite::Connection;
 
-use crate::blocks::BlockReader;
 use crate::error::ArchiveError;
 
 /// The version of the tables, beside that of the tokens.
-const TABLES_VERSION: u32 = 1;
-
-/// The bits of a passage's id that say its place in the session.
-const SEQUENCE_BITS: u32 = 22;
+const TABLES_VERSION: u32 = 2;
 
 const TABLES: &str = "
     CREATE TABLE source(id INTEGER PRIMARY KEY, blocks INTEGER NOT NULL) STRICT;
     CREATE TABLE session(
         id INTEGER PRIMARY KEY, source INTEGER NOT NULL, chain TEXT NOT NULL, project TEXT, title TEXT,
-        passages INTEGER NOT NULL) STRICT;
+        passages INTEGER NOT NULL, bytes INTEGER NOT NULL,
+        messages INTEGER NOT NULL) STRICT;
     CREATE INDEX session_source ON session(source);
     CREATE TABLE passage(
         id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, at INTEGER, length INTEGER NOT NULL,
@@ -109,14 +103,29 @@ impl Index {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// The folder that each source turned out to be about.
+    pub(crate) fn projects(&self) -> Result<std::collections::HashMap<u64, String>, ArchiveError> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT source, project FROM session WHERE project IS NOT NULL")?;
+        let rows = statement.query_map([], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Drops what deleted rows have left: in segments of the tokens, in free pages and in the write-ahead log.
+    pub(crate) fn erase_deleted(&mut self) -> Result<(), ArchiveError> {
+        self.connection.execute("INSERT INTO tokens(tokens) VALUES('optimize')", [])?;
+        // The whole index is written anew, which must not happen in memory.
+        self.connection.execute_batch("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;")?;
+        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
     /// The size of the index on disk.
     pub(crate) fn room(&self) -> u64 {
         files(&self.path).iter().filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum()
     }
 }
-
-/// The messages of a session in the archive.
-pub(crate) type Text<'a> = BlockReader<'a>;
 
 fn create_private(path: &Path) -> Result<(), ArchiveError> {
     let mut options = fs::OpenOptions::new();

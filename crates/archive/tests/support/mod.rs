@@ -1,0 +1,6 @@
+//! What the tests share.
+#![allow(dead_code, reason = "each test uses a part")]
+
+pub(crate) mod place;
+#[cfg(all(unix, feature = "postgres"))]
+pub(crate) mod server;
