@@ -24,6 +24,7 @@ pub fn agent_places(project: &Path) -> Result<AgentPlaces, WorkspaceError> {
         claude: folder("CLAUDE_CONFIG_DIR", ".claude"),
         codex: folder("CODEX_HOME", ".codex"),
         gemini: gemini.join(".gemini"),
+        opencode: folder("XDG_CONFIG_HOME", ".config").join("opencode"),
         project: project.to_path_buf(),
         notes: home.guard(),
     })

@@ -160,7 +160,7 @@ pub fn resume_command(agent: Agent, id: &str, file: &Path) -> String {
 }
 
 /// A path as one word of a command line.
-fn quoted(path: &str) -> String {
+pub(crate) fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=@%:,~#\\".contains(c);
     match path.chars().all(is_plain) {
         true => path.to_string(),

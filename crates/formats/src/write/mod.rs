@@ -12,4 +12,5 @@ mod shared;
 
 pub use codex::encode_compaction;
 pub use gemini_cli::encode_answered;
+pub use opencode::new_opencode_session_id;
 pub use session::{WrittenSession, write_session};

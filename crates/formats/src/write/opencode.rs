@@ -111,8 +111,13 @@ fn opencode_session_id(session: &Session, started: Timestamp) -> String {
     if own.starts_with("ses_") {
         return own;
     }
+    new_opencode_session_id(&own, started)
+}
+
+/// An id for a session of opencode's: always the same for the same seed and time.
+pub fn new_opencode_session_id(seed: &str, at: Timestamp) -> String {
     // The ids of sessions fall with time: the newest stands first.
-    identifier("ses", !(started.as_millis().unsigned_abs() << COUNTER_BITS), &own)
+    identifier("ses", !(at.as_millis().unsigned_abs() << COUNTER_BITS), seed)
 }
 
 /// The bits of an id below the milliseconds.
