@@ -23,9 +23,10 @@ mod hook;
 mod install;
 mod loss;
 mod record;
+mod state;
 mod text;
 
-pub use answer::{GuardMemory, answer};
+pub use answer::{GuardMemory, answer, take_note};
 pub use handoff::{
     Handoff, HandoffChange, HandoffError, HandoffNote, HandoffTarget, UndoneHandoff, apply_handoff,
     handoff_notes, plan_append, plan_handoff, session_place, undo_handoff,
