@@ -127,7 +127,7 @@ pub fn plan_options(
 
 /// True if a window holds what the provider counted beside the file. A smaller one is that of another agent, whose own system
 /// prompt and tools nobody knows.
-fn is_carried(size: &CountedSize, window: ContextWindow) -> bool {
+pub fn is_carried(size: &CountedSize, window: ContextWindow) -> bool {
     size.unrecorded.0 <= window.size.0 / 2
 }
 
