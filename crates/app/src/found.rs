@@ -36,7 +36,7 @@ pub struct Found {
 /// Finds sessions. Only the index in our own home is written.
 pub fn find(reach: Reach) -> Found {
     let user = environment::of_process();
-    let places = Places::new(platform(), user.user_home.as_deref(), |name| std::env::var_os(name));
+    let places = places();
     let index = Home::resolve(&user).ok().map(|home| home.found_sessions());
     let found = find_sessions(&places, index.as_deref());
     let mut sessions = found.sessions;
@@ -44,6 +44,12 @@ pub fn find(reach: Reach) -> Found {
         sessions.retain(is_here());
     }
     Found { sessions, notices: found.notices }
+}
+
+/// The places where agents keep sessions on this machine.
+pub(crate) fn places() -> Places {
+    let user = environment::of_process();
+    Places::new(platform(), user.user_home.as_deref(), |name| std::env::var_os(name))
 }
 
 /// Tells which sessions are about the current folder's repository.
@@ -160,7 +166,7 @@ pub fn resume_command(agent: Agent, id: &str, file: &Path) -> String {
 }
 
 /// A path as one word of a command line.
-fn quoted(path: &str) -> String {
+pub(crate) fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+=@%:,~#\\".contains(c);
     match path.chars().all(is_plain) {
         true => path.to_string(),

@@ -13,6 +13,7 @@ use crate::commands::directives::DirectivesArgs;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::guard::GuardArgs;
+use crate::commands::handoff::HandoffOptions;
 use crate::commands::inspect::InspectOptions;
 use crate::commands::install::{InstallOptions, UninstallOptions};
 use crate::commands::man::ManOptions;
@@ -118,7 +119,9 @@ pub(crate) enum Command {
     Agents(AgentsArgs),
     /// List and revoke tool approvals, and explain which rule applies to a call; defaults to `policy list`.
     Policy(PolicyArgs),
-    /// Guard Claude Code, Codex or Gemini CLI: bring rules and work back after their own compaction.
+    /// Compact a session and continue it in Claude Code, Codex, Gemini CLI or opencode.
+    Handoff(HandoffOptions),
+    /// Guard Claude Code, Codex, Gemini CLI or opencode: bring rules and work back after their own compaction.
     Install(InstallOptions),
     /// Remove the guard from an agent.
     Uninstall(UninstallOptions),

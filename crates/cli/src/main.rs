@@ -95,6 +95,10 @@ fn run() -> ExitCode {
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Install(options) => commands::install::run(options, color),
         Command::Uninstall(options) => commands::install::run_uninstall(options, color),
+        Command::Handoff(options) if options.undo => commands::handoff::run_undo(options),
+        Command::Handoff(options) => find_session(&mut options.session, !options.json)
+            .and_then(|()| load_settings())
+            .and_then(|settings| commands::handoff::run(options, &settings, color)),
         Command::Guard(args) => commands::guard::run(args, &screen),
         Command::Report(options) => find_session(&mut options.session, true)
             .and_then(|()| load_settings())

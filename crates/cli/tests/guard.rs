@@ -48,7 +48,7 @@ fn compacted() -> String {
 
 fn call(sandbox: &Sandbox, event: &str, source: &str) -> Vec<u8> {
     let path = sandbox.path("claude.jsonl");
-    json!({"session_id": "s", "transcript_path": path, "cwd": "/app", "hook_event_name": event, "source": source})
+    json!({"session_id": "s", "transcript_path": path, "cwd": sandbox.path(""), "hook_event_name": event, "source": source})
         .to_string()
         .into_bytes()
 }
@@ -144,11 +144,13 @@ fn an_agent_is_guarded_and_let_go_again() {
     let (code, shown, _) = run(&["install", "claude", "--yes"]);
     assert_eq!(code, Some(0));
     assert!(
-        shown.contains("+    \"SessionStart\"") && shown.contains("Claude Code is now guarded"),
+        shown.contains("enabledPlugins") && shown.contains("Claude Code is now guarded"),
         "{shown}"
     );
     let installed = sandbox.read("user/.claude/settings.json");
-    assert!(installed.contains("// mine") && installed.contains("longhaul guard --handler 3"), "{installed}");
+    assert!(installed.contains("// mine") && installed.contains("longhaul@longhaul-tools"), "{installed}");
+    let plugin = sandbox.read("home/longhaul/guard/plugin-claude/longhaul/hooks/hooks.json");
+    assert!(plugin.contains("longhaul guard --handler 3"), "{plugin}");
     assert!(run(&["install", "claude", "--yes"]).1.contains("already guarded"));
     assert!(run(&["install", "--list"]).1.contains("guarded in all projects"));
     assert!(run(&["install", "codex", "--scope", "project", "--yes"]).1.contains("press t"));
@@ -156,4 +158,45 @@ fn an_agent_is_guarded_and_let_go_again() {
     assert_eq!(sandbox.read("user/.claude/settings.json"), settings);
     assert!(run(&["uninstall", "codex", "--scope", "project", "--yes"]).1.contains("no longer guarded"));
     assert!(!sandbox.path(".codex/hooks.json").exists());
+}
+
+#[test]
+fn a_turns_end_is_answered_at_once_and_kept_afterwards() {
+    let sandbox = Sandbox::new().with("claude.jsonl", &compacted());
+    let output = sandbox.feed(&["guard"], &call(&sandbox, "Stop", ""));
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), ""));
+    // What that starts in the background.
+    sandbox.done(&["guard", "keep", "--agent", "claude", "claude.jsonl"]);
+    let kept = sandbox.done(&["recall", "flag", "--all"]);
+    assert!(kept.contains("Rename the flag"), "{kept}");
+}
+
+#[test]
+fn rules_of_earlier_sessions_are_offered_only_when_asked_for() {
+    let start = |sandbox: &Sandbox| text(&sandbox.feed(&["guard"], &call(sandbox, "SessionStart", "startup")).stdout);
+    let sandbox = Sandbox::new().with("claude.jsonl", &compacted());
+    sandbox.done(&["guard", "keep", "--agent", "claude", "claude.jsonl"]);
+    assert_eq!(start(&sandbox), "");
+    let settings = r#"{"longhaul": {"guard": {"offerRules": true}}}"#;
+    let sandbox = Sandbox::new().with("claude.jsonl", &compacted()).with("home/settings.json", settings);
+    assert_eq!(start(&sandbox), "", "there is nothing to offer yet");
+    sandbox.done(&["guard", "keep", "--agent", "claude", "claude.jsonl"]);
+    let offered = start(&sandbox);
+    assert!(offered.contains("Never touch prod.db.") && offered.contains("longhaul memory inbox"), "{offered}");
+    assert!(sandbox.done(&["memory", "inbox"]).contains("Never touch prod.db."));
+    sandbox.done(&["memory", "inbox", "accept", "private"]);
+    assert_eq!(start(&sandbox), "", "what was accepted is no offer");
+    sandbox.done(&["guard", "keep", "--agent", "claude", "claude.jsonl"]);
+    assert_eq!(start(&sandbox), "", "and is not proposed again");
+}
+
+#[test]
+fn opencode_gets_the_guards_text_behind_its_compaction() {
+    let sandbox = Sandbox::new();
+    let session = json!({
+        "agent": "opencode", "hook_event_name": "MessagesTransform", "session_id": "ses_1", "compaction": "msg_2",
+    });
+    // Without a database of opencode's there is nothing to say.
+    let output = sandbox.feed(&["guard"], session.to_string().as_bytes());
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), ""));
 }

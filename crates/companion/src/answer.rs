@@ -1,6 +1,6 @@
 //! Answers a hook's call: what the agent's next request should hold besides.
 
-use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use longhaul_directives::QuotedRule;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::hook::{HookCall, HookDialect, HookMoment};
 use crate::record::{GuardError, SessionRecord};
+use crate::state::{Keep, read_record};
 use crate::text::{GUARD_TAG, GuardRoom, guard_texts};
 
 /// The folder in which the guard remembers what it added to the requests of a session, so that each later request gets the
@@ -32,7 +33,7 @@ impl GuardMemory {
 }
 
 /// The answer to a call, for the handler with this number (from 1); none if the guard has nothing to say. `kept` are sentences
-/// that were kept as rules of the session.
+/// that were kept as rules of the session; `open` opens a session, be it in a file or in a database.
 ///
 /// # Errors
 /// If the session cannot be read.
@@ -41,31 +42,77 @@ pub fn answer(
     handler: usize,
     memory: &GuardMemory,
     kept: &[QuotedRule],
+    open: &dyn Fn(&Path) -> io::Result<Box<dyn Read>>,
 ) -> Result<Option<String>, GuardError> {
     let Some(transcript) = call.transcript.as_deref() else { return Ok(None) };
+    // The handlers of one event run beside each other: one of them keeps what was read.
+    let keep = if handler == 1 { Keep::State } else { Keep::Nothing };
+    let record = || read_record(transcript, &memory.folder, kept, keep);
     match &call.moment {
-        HookMoment::Compacted => {
-            Ok(added(call, transcript, &SessionRecord::open(transcript, kept)?, handler))
-        }
+        HookMoment::Compacted => Ok(added(call, transcript, &record()?, handler)),
         HookMoment::Resumed | HookMoment::Prompted => {
             if !may_be_unguarded(transcript) {
                 return Ok(None);
             }
-            let record = SessionRecord::open(transcript, kept)?;
+            let record = record()?;
             let is_due = !record.compactions.is_empty() && !record.is_guarded;
             Ok(if is_due { added(call, transcript, &record, handler) } else { None })
         }
-        HookMoment::BeforeCompaction if call.dialect == HookDialect::Claude && handler == 1 => {
-            Ok(focus(&SessionRecord::open(transcript, kept)?))
+        HookMoment::BeforeCompaction if handler == 1 => match call.dialect {
+            HookDialect::Claude => Ok(focus(&record()?)),
+            HookDialect::Opencode => {
+                let record = SessionRecord::read_with(open(transcript).map_err(GuardError::Open)?, kept)?;
+                Ok(focus(&record).map(|text| json!({"text": text}).to_string()))
+            }
+            HookDialect::Codex | HookDialect::Gemini => Ok(None),
+        },
+        HookMoment::BeforeRequest(request) if handler == 1 => {
+            let source = Source { transcript, memory, kept, open };
+            rewritten(request, &source)
         }
-        HookMoment::BeforeRequest(request) if handler == 1 => rewritten(request, transcript, memory, kept),
-        HookMoment::BeforeCompaction | HookMoment::BeforeRequest(_) | HookMoment::Other => Ok(None),
+        HookMoment::BehindCompaction(compaction) => {
+            let source = Source { transcript, memory, kept, open };
+            let text = source.guard_text(compaction)?;
+            Ok((!text.is_empty()).then(|| json!({"text": text}).to_string()))
+        }
+        _ => Ok(None),
     }
 }
 
-impl SessionRecord {
-    fn open(path: &Path, kept: &[QuotedRule]) -> Result<Self, GuardError> {
-        Self::read_with(File::open(path).map_err(GuardError::Open)?, kept)
+/// Brings the state beside a session up to date, so that the next call need not read all of it.
+///
+/// # Errors
+/// If the session cannot be read.
+pub fn take_note(
+    transcript: &Path,
+    memory: &GuardMemory,
+    kept: &[QuotedRule],
+) -> Result<SessionRecord, GuardError> {
+    read_record(transcript, &memory.folder, kept, Keep::State)
+}
+
+/// A session and what is known about it.
+struct Source<'a> {
+    transcript: &'a Path,
+    memory: &'a GuardMemory,
+    kept: &'a [QuotedRule],
+    open: &'a dyn Fn(&Path) -> io::Result<Box<dyn Read>>,
+}
+
+impl Source<'_> {
+    /// The guard's text behind a compaction: the same bytes each time.
+    fn guard_text(&self, compaction: &str) -> Result<String, GuardError> {
+        let known = self.memory.file(self.transcript, compaction);
+        if let Ok(text) = std::fs::read_to_string(&known) {
+            return Ok(text);
+        }
+        let input = (self.open)(self.transcript).map_err(GuardError::Open)?;
+        let record = SessionRecord::read_to_last_compaction(input, self.kept)?;
+        let session = self.transcript.to_string_lossy();
+        let text = guard_texts(&record, &session, GuardRoom::REQUEST).into_iter().next().unwrap_or_default();
+        // Without it, the text is made again from the same record, and is the same.
+        let _ = write_private_cache(&known, text.as_bytes());
+        Ok(text)
     }
 }
 
@@ -116,28 +163,10 @@ fn may_be_unguarded(transcript: &Path) -> bool {
 }
 
 /// The request with the guard's text behind the agent's summary: the same bytes in each request after that compaction.
-fn rewritten(
-    request: &Value,
-    transcript: &Path,
-    memory: &GuardMemory,
-    kept: &[QuotedRule],
-) -> Result<Option<String>, GuardError> {
+fn rewritten(request: &Value, source: &Source<'_>) -> Result<Option<String>, GuardError> {
     let Some(messages) = request.get("messages").and_then(Value::as_array) else { return Ok(None) };
     let Some((index, text)) = find_summary(messages) else { return Ok(None) };
-    let known = memory.file(transcript, text);
-    let guard = match std::fs::read_to_string(&known) {
-        Ok(guard) => guard,
-        Err(_) => {
-            let file = File::open(transcript).map_err(GuardError::Open)?;
-            let record = SessionRecord::read_to_last_compaction(file, kept)?;
-            let session = transcript.to_string_lossy();
-            let guard =
-                guard_texts(&record, &session, GuardRoom::REQUEST).into_iter().next().unwrap_or_default();
-            // Without it, the text is made again from the same record, and is the same.
-            let _ = write_private_cache(&known, guard.as_bytes());
-            guard
-        }
-    };
+    let guard = source.guard_text(text)?;
     if guard.is_empty() {
         return Ok(None);
     }
@@ -170,6 +199,10 @@ fn find_summary(messages: &[Value]) -> Option<(usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(std::fs::File::open(path)?))
+    }
 
     #[track_caller]
     fn check(messages: &Value, expected: Option<usize>) {
@@ -210,8 +243,10 @@ mod tests {
                 dialect: HookDialect::Gemini,
                 moment: HookMoment::BeforeRequest(request.clone()),
                 transcript: Some(transcript.clone()),
+                session: None,
+                directory: None,
             };
-            let said = answer(&call, 1, memory, &[]).expect("readable").expect("an answer");
+            let said = answer(&call, 1, memory, &[], &open).expect("readable").expect("an answer");
             let said: Value = serde_json::from_str(&said).expect("JSON");
             said["hookSpecificOutput"]["llm_request"]["messages"].clone()
         };
@@ -237,9 +272,11 @@ mod tests {
             dialect: HookDialect::Claude,
             moment,
             transcript: Some("/nowhere/s.jsonl".into()),
+            session: None,
+            directory: None,
         };
-        assert!(answer(&call(HookMoment::Compacted), 1, &memory, &[]).is_err());
-        assert_eq!(answer(&call(HookMoment::Prompted), 1, &memory, &[]).expect("quiet"), None);
-        assert_eq!(answer(&call(HookMoment::Other), 1, &memory, &[]).expect("quiet"), None);
+        assert!(answer(&call(HookMoment::Compacted), 1, &memory, &[], &open).is_err());
+        assert_eq!(answer(&call(HookMoment::Prompted), 1, &memory, &[], &open).expect("quiet"), None);
+        assert_eq!(answer(&call(HookMoment::Other), 1, &memory, &[], &open).expect("quiet"), None);
     }
 }

@@ -13,6 +13,10 @@ pub struct HookCall {
     pub moment: HookMoment,
     /// The file of the session, where the agent names one.
     pub transcript: Option<PathBuf>,
+    /// The id of the session.
+    pub session: Option<String>,
+    /// The folder that the agent works in.
+    pub directory: Option<PathBuf>,
 }
 
 /// The agents whose hooks differ.
@@ -24,11 +28,15 @@ pub enum HookDialect {
     Codex,
     /// Gemini CLI.
     Gemini,
+    /// opencode, by our plug-in.
+    Opencode,
 }
 
 /// The events that matter to the guard.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HookMoment {
+    /// A new session starts.
+    Started,
     /// The agent has compacted the conversation; what is added now stands in the next request.
     Compacted,
     /// A session goes on that may have been compacted before.
@@ -39,6 +47,10 @@ pub enum HookMoment {
     BeforeCompaction,
     /// The agent is about to send this request to its model, as Gemini CLI describes it.
     BeforeRequest(Value),
+    /// The agent is about to send a request that begins with this compaction of its own, as opencode names it.
+    BehindCompaction(String),
+    /// The agent has ended its turn, or the session ends.
+    TurnEnded,
     /// Anything else.
     Other,
 }
@@ -51,17 +63,23 @@ impl HookCall {
         let event = text("hook_event_name")?;
         let transcript = text("transcript_path").filter(|path| !path.is_empty()).map(PathBuf::from);
         let dialect = dialect_of(&event, &input, transcript.as_deref());
+        let (session, directory) = (text("session_id"), text("cwd").map(PathBuf::from));
         let moment = match (event.as_str(), text("source").as_deref()) {
             ("SessionStart", Some("compact")) => HookMoment::Compacted,
             ("SessionStart", Some("resume" | "fork")) => HookMoment::Resumed,
             ("UserPromptSubmit", _) => HookMoment::Prompted,
-            ("PreCompact", _) => HookMoment::BeforeCompaction,
+            ("SessionStart", Some("startup")) => HookMoment::Started,
+            ("PreCompact" | "SessionCompacting", _) => HookMoment::BeforeCompaction,
+            ("MessagesTransform", _) => {
+                text("compaction").map_or(HookMoment::Other, HookMoment::BehindCompaction)
+            }
+            ("Stop" | "SessionEnd" | "AfterAgent" | "SessionIdle", _) => HookMoment::TurnEnded,
             ("BeforeModel", _) => input
                 .get_mut("llm_request")
                 .map_or(HookMoment::Other, |it| HookMoment::BeforeRequest(it.take())),
             _ => HookMoment::Other,
         };
-        Some(Self { dialect, moment, transcript })
+        Some(Self { dialect, moment, transcript, session, directory })
     }
 }
 
@@ -70,11 +88,18 @@ fn dialect_of(event: &str, input: &Value, transcript: Option<&std::path::Path>) 
     let file = transcript.and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     let is_rollout = file.is_some_and(|name| name.starts_with("rollout-"));
     match event {
+        _ if input.get("agent").and_then(Value::as_str) == Some("opencode") => HookDialect::Opencode,
         "BeforeModel" | "AfterModel" | "BeforeAgent" | "AfterAgent" | "PreCompress" | "BeforeTool"
         | "AfterTool" => HookDialect::Gemini,
+        _ if file_is_chat(transcript) => HookDialect::Gemini,
         _ if is_rollout || input.get("turn_id").is_some() => HookDialect::Codex,
         _ => HookDialect::Claude,
     }
+}
+
+/// True for a file where Gemini CLI keeps its sessions.
+fn file_is_chat(transcript: Option<&std::path::Path>) -> bool {
+    transcript.and_then(|path| path.parent()).is_some_and(|folder| folder.ends_with("chats"))
 }
 
 #[cfg(test)]
@@ -97,7 +122,20 @@ mod tests {
         );
         check(
             &format!(r#"{claude}"hook_event_name":"SessionStart","source":"startup"}}"#),
-            &Some((Claude, HookMoment::Other)),
+            &Some((Claude, HookMoment::Started)),
+        );
+        check(&format!(r#"{claude}"hook_event_name":"Stop"}}"#), &Some((Claude, HookMoment::TurnEnded)));
+        check(
+            r#"{"agent":"opencode","hook_event_name":"MessagesTransform","session_id":"ses_1","compaction":"msg_2"}"#,
+            &Some((HookDialect::Opencode, HookMoment::BehindCompaction("msg_2".into()))),
+        );
+        check(
+            r#"{"agent":"opencode","hook_event_name":"SessionIdle","session_id":"ses_1"}"#,
+            &Some((HookDialect::Opencode, HookMoment::TurnEnded)),
+        );
+        check(
+            r#"{"hook_event_name":"SessionEnd","transcript_path":"/h/.gemini/tmp/a/chats/session-1.jsonl"}"#,
+            &Some((Gemini, HookMoment::TurnEnded)),
         );
         check(
             &format!(r#"{claude}"hook_event_name":"PreCompact","trigger":"auto"}}"#),

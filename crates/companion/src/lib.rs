@@ -18,17 +18,23 @@
 //! ```
 
 mod answer;
+mod handoff;
 mod hook;
 mod install;
 mod loss;
 mod record;
+mod state;
 mod text;
 
-pub use answer::{GuardMemory, answer};
+pub use answer::{GuardMemory, answer, take_note};
+pub use handoff::{
+    Handoff, HandoffChange, HandoffError, HandoffNote, HandoffTarget, UndoneHandoff, apply_handoff,
+    handoff_notes, plan_append, plan_handoff, session_place, undo_handoff,
+};
 pub use hook::{HookCall, HookDialect, HookMoment};
 pub use install::{
-    AgentPlaces, FileChange, GuardedAgent, InstallError, InstallPlan, InstallScope, apply_install,
-    is_installed, plan_install, plan_uninstall,
+    AgentPlaces, FileChange, FileOwner, GuardedAgent, InstallError, InstallPlan, InstallScope, InstallState,
+    apply_install, install_state, plan_install, plan_uninstall,
 };
 pub use loss::{CompactionLoss, Fate, Remembered, loss_report};
 pub use record::{AgentCompaction, Directive, GuardError, SessionRecord};

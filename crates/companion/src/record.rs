@@ -94,22 +94,44 @@ impl SessionRecord {
         Ok(Self::of_steps(&history.steps[..end], kept))
     }
 
+    /// The record with what was said behind it: further lines of the same session, in which nothing of before is taken back.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn goes_on_with(mut self, lines: &[u8]) -> Result<Self, GuardError> {
+        let mut history = read_history(lines)?;
+        let before = self.last.map_or(0, |last| last.0);
+        for step in &mut history.steps {
+            if let HistoryStep::Said(message) = step
+                && let Some(ordinal) = &mut message.ordinal
+            {
+                *ordinal = Ordinal(ordinal.0 + before);
+            }
+        }
+        self.take(&history.steps);
+        Ok(self)
+    }
+
     fn of_steps(steps: &[HistoryStep], kept: &[QuotedRule]) -> Self {
         let mut record = Self::default();
         record.rules.expect_quoted(kept.iter().cloned());
-        for (index, event) in remaining(steps).into_iter().enumerate() {
-            match event {
-                HistoryStep::Said(message) => record.observe(message, index),
-                HistoryStep::Compacted { before, messages } => record.compacted(*before, messages),
-                HistoryStep::TakenBack(_) => {}
-            }
-        }
+        record.take(steps);
         record
     }
 
-    fn observe(&mut self, message: &Message, index: usize) {
-        let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
-        self.last = message.ordinal.or(Some(Ordinal(number)));
+    fn take(&mut self, steps: &[HistoryStep]) {
+        for step in remaining(steps) {
+            match step {
+                HistoryStep::Said(message) => self.observe(message),
+                HistoryStep::Compacted { before, messages } => self.compacted(*before, messages),
+                HistoryStep::TakenBack(_) => {}
+            }
+        }
+    }
+
+    fn observe(&mut self, message: &Message) {
+        let next = Ordinal(self.last.map_or(0, |last| last.0) + 1);
+        self.last = message.ordinal.or(Some(next));
         self.is_guarded |= message.parts.iter().any(is_guard_text);
         self.observe_prompt(message);
         self.rules.observe(message);

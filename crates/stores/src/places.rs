@@ -74,6 +74,14 @@ impl Places {
         }
         Self { places }
     }
+
+    /// The databases in which an agent keeps sessions, whether they exist or not.
+    pub fn databases(&self, agent: Agent) -> impl Iterator<Item = PathBuf> + '_ {
+        let places = self.places.iter().filter(move |place| {
+            place.agent == agent && place.kind == PlaceKind::Database && !place.pattern.contains(&"*")
+        });
+        places.map(|place| place.pattern.iter().fold(place.root.clone(), |path, name| path.join(name)))
+    }
 }
 
 /// The columns of each line of the table.

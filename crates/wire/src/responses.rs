@@ -375,6 +375,11 @@ const ENDINGS: &[(&str, ToolStatus)] = &[
     ("patch rejected by user", ToolStatus::Cancelled),
 ];
 
+/// The outcome that is read from a tool's answer, packed or plain.
+pub fn status_when_read(text: &str) -> ToolStatus {
+    read_envelope(text).map_or_else(|| status_in_text(text), |answer| answer.status)
+}
+
 /// The outcome of a tool call, where the head of a plain answer tells.
 fn status_in_text(text: &str) -> ToolStatus {
     if let Some((_, status)) = ENDINGS.iter().find(|(start, _)| text.starts_with(start)) {

@@ -352,7 +352,7 @@ impl Extraction<'_> {
 
 /// The file of private memory that new facts go to: the index, or the file that holds facts without one. An index beside
 /// it would hide them from programs that read only that.
-fn private_memory(project: &Project) -> PathBuf {
+pub(crate) fn private_memory(project: &Project) -> PathBuf {
     let index = project.home.private_memory();
     let older = index.with_file_name("GEMINI.md");
     if !index.exists() && older.is_file() { older } else { index }

@@ -39,6 +39,11 @@ impl ContextWindow {
         }
     }
 
+    /// The window, but no larger than this.
+    pub fn at_most(self, size: TokenCount) -> Self {
+        Self { size: self.size.min(size), ..self }
+    }
+
     /// The model or assumption behind the size, to be put after it.
     pub fn whose(&self, info: &SessionInfo) -> String {
         match (self.source, info.model()) {

@@ -8,15 +8,19 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
-use longhaul_app::companion::agent_places;
+use longhaul_app::companion::{
+    agent_places, has_afterwork, keep_session, offered_rules, opencode_session, start_afterwork,
+};
 use longhaul_app::environment::current_folder;
 use longhaul_app::failure::hinted;
 use longhaul_app::kept_rules::kept_rules;
 use longhaul_app::project::session_file;
+use longhaul_app::settings::{Settings, load_here};
 use longhaul_companion::{
-    CompactionLoss, Directive, Fate, GuardError, GuardMemory, HookCall, Remembered, SessionRecord, answer,
-    loss_report,
+    CompactionLoss, Directive, Fate, GuardError, GuardMemory, HookCall, HookDialect, HookMoment, Remembered,
+    SessionRecord, answer, loss_report,
 };
+use longhaul_stores::Agent;
 use serde_json::{Value, json};
 
 use crate::output::{Page, Screen, fit, path_json, plural, print, print_json, thousands, visible};
@@ -44,6 +48,15 @@ enum Verb {
     },
     /// Print one line for Claude Code's status line, from its JSON on standard input.
     StatusLine,
+    /// Keep what a turn has brought; the guard starts this in the background.
+    #[command(hide = true)]
+    Keep {
+        /// Agent that wrote the session.
+        #[arg(long)]
+        agent: String,
+        /// File of the session.
+        session: PathBuf,
+    },
 }
 
 /// The longest a hook may take: an agent waits for it.
@@ -58,6 +71,10 @@ pub(crate) fn run(args: &GuardArgs, screen: &Screen) -> anyhow::Result<()> {
     match &args.verb {
         Some(Verb::Report { session, json }) => report(session, *json, screen),
         Some(Verb::StatusLine) => status_line(),
+        Some(Verb::Keep { agent, session }) => {
+            keep(agent, session);
+            Ok(())
+        }
         None if std::io::stdin().is_terminal() => Err(hinted(
             anyhow!("no hook's call on standard input"),
             "agents call this; `longhaul install AGENT` sets it up, and `longhaul guard report` shows what was lost",
@@ -92,15 +109,52 @@ fn answered(handler: usize) -> anyhow::Result<Option<String>> {
         .take(MOST_INPUT)
         .read_to_string(&mut input)
         .context("could not read the hook's call")?;
-    let Some(call) = HookCall::parse(&input) else { return Ok(None) };
+    let Some(mut call) = HookCall::parse(&input) else { return Ok(None) };
+    if call.dialect == HookDialect::Opencode && call.transcript.is_none() {
+        call.transcript = call.session.as_deref().and_then(opencode_session);
+    }
+    if handler == 1 && has_afterwork(&call) {
+        start_afterwork(&call)?;
+    }
+    if call.moment == HookMoment::Started {
+        return if handler == 1 { offer(&call) } else { Ok(None) };
+    }
     let memory = GuardMemory::at(memory_folder()?);
     let transcript = call.transcript.as_deref().unwrap_or(Path::new(""));
     let kept = kept_rules(transcript).unwrap_or_else(|error| {
         log(&format!("{error:#}"));
         Vec::new()
     });
-    answer(&call, handler, &memory, &kept)
+    let open = |path: &Path| {
+        let input = longhaul_app::sessions::open(path).map_err(std::io::Error::other)?;
+        Ok(Box::new(input) as Box<dyn Read>)
+    };
+    answer(&call, handler, &memory, &kept, &open)
         .with_context(|| format!("could not guard {}", transcript.display()))
+}
+
+/// Offers rules of earlier sessions, if the user wants that.
+fn offer(call: &HookCall) -> anyhow::Result<Option<String>> {
+    if !settings().guard_offers_rules() {
+        return Ok(None);
+    }
+    let text = offered_rules(&call.directory.clone().unwrap_or_else(current_folder))?;
+    Ok(text.map(|text| {
+        json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}).to_string()
+    }))
+}
+
+/// The settings; what is wrong with them is said by every other command.
+fn settings() -> Settings {
+    load_here().map(|loaded| loaded.settings).unwrap_or_default()
+}
+
+/// Does what the end of a turn asks for; nobody waits for it, so faults go to the log.
+fn keep(agent: &str, session: &Path) {
+    let Some(agent) = Agent::from_word(agent) else { return };
+    if let Err(error) = keep_session(agent, session, &settings()) {
+        log(&format!("{error:#}"));
+    }
 }
 
 fn memory_folder() -> anyhow::Result<PathBuf> {

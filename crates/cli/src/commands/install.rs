@@ -1,4 +1,4 @@
-//! `longhaul install AGENT` and `longhaul uninstall AGENT`: the guard's hooks in another agent's settings.
+//! `longhaul install AGENT` and `longhaul uninstall AGENT`: the guard, the MCP server and a skill in another agent.
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -6,8 +6,8 @@ use longhaul_app::companion::agent_places;
 use longhaul_app::environment::current_folder;
 use longhaul_app::failure::hinted;
 use longhaul_companion::{
-    AgentPlaces, GuardedAgent, InstallError, InstallPlan, InstallScope, apply_install, is_installed,
-    plan_install, plan_uninstall,
+    AgentPlaces, FileOwner, GuardedAgent, InstallError, InstallPlan, InstallScope, InstallState,
+    apply_install, install_state, plan_install, plan_uninstall,
 };
 
 use crate::output::{Color, Screen, print, visible, visible_text};
@@ -51,6 +51,7 @@ enum Agent {
     Claude,
     Codex,
     Gemini,
+    Opencode,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -65,6 +66,7 @@ impl From<Agent> for GuardedAgent {
             Agent::Claude => Self::Claude,
             Agent::Codex => Self::Codex,
             Agent::Gemini => Self::Gemini,
+            Agent::Opencode => Self::Opencode,
         }
     }
 }
@@ -91,7 +93,7 @@ pub(crate) fn run(options: &InstallOptions, color: Color) -> anyhow::Result<()> 
         return print("Nothing was changed.\n");
     }
     let mut text = format!(
-        "{} is now guarded: after its own compaction, your rules and work come back.\n",
+        "{} is now guarded: after its own compaction, your rules and work come back. It can search earlier sessions, too.\n",
         agent.title()
     );
     if let Some(step) = agent.next_step() {
@@ -134,6 +136,11 @@ fn change(
             _ => "Change",
         };
         let path = visible(&change.path.display().to_string());
+        if change.owner == FileOwner::Longhaul {
+            // The whole file is ours: its content is no change of the user's.
+            print(&format!("{}\n", screen.strong(&format!("{verb} {path}"))))?;
+            continue;
+        }
         print(&format!(
             "{}\n{}\n",
             screen.strong(&format!("{verb} {path}")),
@@ -150,18 +157,20 @@ fn change(
 fn list(places: &AgentPlaces) -> anyhow::Result<()> {
     let mut text = String::new();
     for agent in GuardedAgent::ALL {
-        let mut reaches = Vec::new();
+        let mut states = Vec::new();
         for scope in [InstallScope::User, InstallScope::Project] {
-            if is_installed(agent, scope, places).map_err(failure)? {
-                reaches.push(reach(scope));
+            match install_state(agent, scope, places).map_err(failure)? {
+                InstallState::Absent => {}
+                InstallState::Current => states.push(format!("guarded {}", reach(scope))),
+                InstallState::Outdated => states.push(format!(
+                    "guarded {}, not as this version does it: run `longhaul install {}`",
+                    reach(scope),
+                    named(agent, scope)
+                )),
             }
         }
-        let state = if reaches.is_empty() {
-            "not guarded".to_string()
-        } else {
-            format!("guarded {}", reaches.join(" and "))
-        };
-        text.push_str(&format!("{:<7} {:<12} {state}\n", agent.name(), agent.title()));
+        let state = if states.is_empty() { "not guarded".to_string() } else { states.join("; ") };
+        text.push_str(&format!("{:<9} {:<12} {state}\n", agent.name(), agent.title()));
     }
     print(&text)
 }

@@ -10,6 +10,7 @@ pub(crate) mod directives;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod guard;
+pub(crate) mod handoff;
 pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod interactive;

@@ -1,11 +1,10 @@
-//! The agents that can be guarded: where their hooks stand, and the entries that call the guard.
+//! The agents that can be guarded: the files of an installation in each of them.
 
 use std::path::{Path, PathBuf};
 
-use longhaul_workspace::{JsoncDocument, NewKey};
 use serde_json::{Value, json};
 
-use super::InstallError;
+use super::pieces::{COMMAND, InstalledFile, Piece};
 use crate::text::GuardRoom;
 
 /// An agent that can be guarded.
@@ -17,6 +16,8 @@ pub enum GuardedAgent {
     Codex,
     /// Gemini CLI.
     Gemini,
+    /// opencode.
+    Opencode,
 }
 
 /// The reach of an installation.
@@ -37,20 +38,28 @@ pub struct AgentPlaces {
     pub codex: PathBuf,
     /// Gemini CLI's folder, `~/.gemini` unless it is elsewhere.
     pub gemini: PathBuf,
+    /// opencode's folder of settings, `~/.config/opencode` unless it is elsewhere.
+    pub opencode: PathBuf,
     /// The project's folder.
     pub project: PathBuf,
     /// The folder where notes about installations are kept.
     pub notes: PathBuf,
 }
 
-/// The beginning of every command of the guard.
-const COMMAND: &str = "longhaul guard";
 /// The seconds that an agent waits for a hook; the guard itself gives up after one.
 const SECONDS: u64 = 5;
+/// The name of the plug-in, the extension, the skill and the MCP server.
+const NAME: &str = "longhaul";
+/// The name of the collection that the plug-in stands in.
+const COLLECTION: &str = "longhaul-tools";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const DESCRIPTION: &str = "Brings your rules and work back after a compaction, and finds earlier sessions.";
+const SKILL: &str = include_str!("texts/skill.md");
+const OPENCODE: &str = include_str!("texts/opencode.js");
 
 impl GuardedAgent {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
+    pub const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -58,6 +67,7 @@ impl GuardedAgent {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
         }
     }
 
@@ -67,6 +77,7 @@ impl GuardedAgent {
             Self::Claude => "Claude Code",
             Self::Codex => "Codex",
             Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
         }
     }
 
@@ -76,20 +87,90 @@ impl GuardedAgent {
             Self::Codex => Some(
                 "start codex, enter /hooks, and press t to trust the hooks: until then Codex does not run them",
             ),
-            Self::Claude | Self::Gemini => None,
+            Self::Claude | Self::Gemini | Self::Opencode => None,
         }
     }
 
-    /// The file with the agent's hooks.
-    pub(super) fn file(self, scope: InstallScope, places: &AgentPlaces) -> PathBuf {
-        let (user, folder, name) = match self {
-            Self::Claude => (&places.claude, ".claude", "settings.json"),
-            Self::Codex => (&places.codex, ".codex", "hooks.json"),
-            Self::Gemini => (&places.gemini, ".gemini", "settings.json"),
+    /// The files of an installation. For all projects, Claude Code and Codex get one plug-in and Gemini CLI an extension; a
+    /// project's own folder gets entries that name no path of this machine, so that it can be shared.
+    pub(super) fn files(self, scope: InstallScope, places: &AgentPlaces) -> Vec<InstalledFile> {
+        let project = &places.project;
+        let mcp = json!({"command": NAME, "args": ["mcp"]});
+        let entry = |keys: &[&str], value: Value| {
+            Piece::Entry(keys.iter().map(ToString::to_string).collect(), value)
         };
-        match scope {
-            InstallScope::User => user.join(name),
-            InstallScope::Project => places.project.join(folder).join(name),
+        match (self, scope) {
+            (Self::Claude, InstallScope::User) => {
+                let folder = places.notes.join("plugin-claude");
+                let place = json!({"source": {"source": "directory", "path": folder}});
+                let mut files = plug_in(&folder);
+                files.push(InstalledFile::new(
+                    places.claude.join("settings.json"),
+                    vec![
+                        Piece::Hooks(Vec::new()),
+                        entry(&["extraKnownMarketplaces", COLLECTION], place),
+                        entry(&["enabledPlugins", &format!("{NAME}@{COLLECTION}")], true.into()),
+                    ],
+                ));
+                files
+            }
+            (Self::Claude, InstallScope::Project) => vec![
+                InstalledFile::new(
+                    project.join(".claude").join("settings.json"),
+                    vec![Piece::Hooks(self.groups())],
+                ),
+                InstalledFile::new(project.join(".mcp.json"), vec![entry(&["mcpServers", NAME], mcp)]),
+                skill(&project.join(".claude")),
+            ],
+            (Self::Codex, InstallScope::User) => {
+                let folder = places.notes.join("plugin-codex");
+                let copy = places.codex.join("plugins").join("cache").join(COLLECTION).join(NAME).join(VERSION);
+                let mut files = plug_in(&folder);
+                files.extend(plug_in_files(&copy));
+                files.push(InstalledFile::new(places.codex.join("hooks.json"), vec![Piece::Hooks(Vec::new())]));
+                let lines = format!(
+                    "[marketplaces.{COLLECTION}]\nsource_type = \"local\"\nsource = {}\n\n[plugins.\"{NAME}@{COLLECTION}\"]\nenabled = true\n",
+                    json!(folder)
+                );
+                files.push(InstalledFile::new(places.codex.join("config.toml"), vec![Piece::Lines(lines)]));
+                files
+            }
+            (Self::Codex, InstallScope::Project) => {
+                let lines = format!("[mcp_servers.{NAME}]\ncommand = \"{NAME}\"\nargs = [\"mcp\"]\n");
+                let folder = project.join(".codex");
+                vec![
+                    InstalledFile::new(folder.join("hooks.json"), vec![Piece::Hooks(self.groups())]),
+                    InstalledFile::new(folder.join("config.toml"), vec![Piece::Lines(lines)]),
+                    skill(&folder),
+                ]
+            }
+            (Self::Gemini, InstallScope::User) => {
+                let folder = places.gemini.join("extensions").join(NAME);
+                let manifest = json!({"name": NAME, "version": VERSION, "description": DESCRIPTION, "mcpServers": {NAME: mcp}});
+                vec![
+                    InstalledFile::own(folder.join("gemini-extension.json"), pretty(&manifest)),
+                    InstalledFile::own(folder.join("hooks").join("hooks.json"), hooks_file(&self.groups())),
+                    skill(&folder),
+                    InstalledFile::new(places.gemini.join("settings.json"), vec![Piece::Hooks(Vec::new())]),
+                ]
+            }
+            (Self::Gemini, InstallScope::Project) => vec![
+                InstalledFile::new(
+                    project.join(".gemini").join("settings.json"),
+                    vec![Piece::Hooks(self.groups()), entry(&["mcpServers", NAME], mcp)],
+                ),
+                skill(&project.join(".gemini")),
+            ],
+            (Self::Opencode, scope) => {
+                let folder = match scope {
+                    InstallScope::User => places.opencode.clone(),
+                    InstallScope::Project => project.join(".opencode"),
+                };
+                vec![
+                    InstalledFile::own(folder.join("plugins").join("longhaul.js"), OPENCODE),
+                    skill(&folder),
+                ]
+            }
         }
     }
 
@@ -99,120 +180,78 @@ impl GuardedAgent {
         let handlers = |room: GuardRoom| -> Vec<Value> {
             (1..=room.handlers).map(|handler| hook(format!(" --handler {handler}"))).collect()
         };
+        // Gemini CLI counts its timeouts in milliseconds.
+        let named = || {
+            json!({"hooks": [{"type": "command", "name": "longhaul-guard", "command": COMMAND, "timeout": SECONDS * 1_000}]})
+        };
         match self {
-            Self::Claude => vec![
-                ("SessionStart", json!({"matcher": "compact|resume", "hooks": handlers(GuardRoom::CLAUDE)})),
+            // The rooms of both have as many handlers, so that one list serves both.
+            Self::Claude | Self::Codex => vec![
+                ("SessionStart", json!({"hooks": handlers(GuardRoom::CLAUDE)})),
                 ("UserPromptSubmit", json!({"hooks": handlers(GuardRoom::CLAUDE)})),
                 ("PreCompact", json!({"hooks": [hook(String::new())]})),
+                ("Stop", json!({"hooks": [hook(String::new())]})),
+                ("SessionEnd", json!({"hooks": [hook(String::new())]})),
             ],
-            Self::Codex => vec![
-                ("SessionStart", json!({"matcher": "compact|resume", "hooks": handlers(GuardRoom::CODEX)})),
-                ("UserPromptSubmit", json!({"hooks": handlers(GuardRoom::CODEX)})),
-            ],
-            // Gemini CLI counts its timeouts in milliseconds.
-            Self::Gemini => vec![(
-                "BeforeModel",
-                json!({"hooks": [{"type": "command", "name": "longhaul-guard", "command": COMMAND, "timeout": SECONDS * 1_000}]}),
-            )],
-        }
-    }
-
-    /// The text of the agent's file with the guard's hooks in it, and no others of ours.
-    pub(super) fn with_guard(self, path: &Path, before: Option<&str>) -> Result<String, InstallError> {
-        let malformed = |cause| InstallError::Malformed { path: path.to_path_buf(), cause };
-        let mut document = JsoncDocument::parse(before.unwrap_or_default().to_string()).map_err(malformed)?;
-        for (event, group) in self.groups() {
-            let mut groups = groups_of(&document, event, path)?;
-            let others = without_own(&groups);
-            let mut wanted = others.clone();
-            wanted.push(group.clone());
-            if groups == wanted {
-                continue;
+            Self::Gemini => {
+                vec![("BeforeModel", named()), ("AfterAgent", named()), ("SessionEnd", named())]
             }
-            groups = wanted;
-            document =
-                document.set(&["hooks", event], &Value::Array(groups), NewKey::Last).map_err(malformed)?;
+            Self::Opencode => Vec::new(),
         }
-        Ok(document.text().to_string())
-    }
-
-    /// The text without the guard's hooks; none if nothing else is in it.
-    pub(super) fn without_guard(self, path: &Path, now: &str) -> Result<Option<String>, InstallError> {
-        let malformed = |cause| InstallError::Malformed { path: path.to_path_buf(), cause };
-        let mut document = JsoncDocument::parse(now.to_string()).map_err(malformed)?;
-        let Some(hooks) = document.root().and_then(|root| root.get("hooks")) else {
-            return Ok(Some(now.to_string()));
-        };
-        let Value::Object(mut hooks) = hooks.to_value() else { return Ok(Some(now.to_string())) };
-        let before = hooks.clone();
-        for groups in hooks.values_mut() {
-            if let Value::Array(list) = groups {
-                *list = without_own(list);
-            }
-        }
-        hooks.retain(|event, groups| {
-            before.get(event) == Some(groups) || groups.as_array().is_none_or(|it| !it.is_empty())
-        });
-        if hooks == before {
-            return Ok(Some(now.to_string()));
-        }
-        document = match hooks.is_empty() {
-            true => document.remove("hooks").map_err(malformed)?,
-            false => document.set(&["hooks"], &Value::Object(hooks), NewKey::Last).map_err(malformed)?,
-        };
-        let is_empty = document.root().is_none_or(|root| root.is_object() && root.entries().is_empty());
-        Ok((!is_empty || document.text().contains("//")).then(|| document.text().to_string()))
-    }
-
-    /// True if hooks of the guard are in a text of the agent's.
-    pub(super) fn has_guard(self, text: &str) -> bool {
-        text.contains(COMMAND)
     }
 }
 
-/// The groups of hooks of an event.
-fn groups_of(document: &JsoncDocument, event: &str, path: &Path) -> Result<Vec<Value>, InstallError> {
-    let unexpected = |key: &str, expected| InstallError::Unexpected {
-        path: path.to_path_buf(),
-        key: key.to_string(),
-        expected,
-    };
-    let Some(root) = document.root() else { return Ok(Vec::new()) };
-    if !root.is_object() {
-        return Err(unexpected("the file", "object"));
-    }
-    let Some(hooks) = root.get("hooks") else { return Ok(Vec::new()) };
-    if !hooks.is_object() {
-        return Err(unexpected("hooks", "object"));
-    }
-    match hooks.get(event).map(|groups| groups.to_value()) {
-        None => Ok(Vec::new()),
-        Some(Value::Array(groups)) => Ok(groups),
-        Some(_) => Err(unexpected(&format!("hooks.{event}"), "list")),
-    }
+/// The plug-in for Claude Code and Codex, in a collection of its own.
+fn plug_in(folder: &Path) -> Vec<InstalledFile> {
+    let source = format!("./{NAME}");
+    let claude = json!({
+        "name": COLLECTION, "owner": {"name": "Longhaul"},
+        "plugins": [{"name": NAME, "source": source, "description": DESCRIPTION}],
+    });
+    let codex = json!({
+        "name": COLLECTION, "interface": {"displayName": "Longhaul"},
+        "plugins": [{
+            "name": NAME, "source": {"source": "local", "path": source}, "policy": {"installation": "AVAILABLE"},
+            "category": "Productivity",
+        }],
+    });
+    let mut files = vec![
+        InstalledFile::own(folder.join(".claude-plugin").join("marketplace.json"), pretty(&claude)),
+        InstalledFile::own(
+            folder.join(".agents").join("plugins").join("marketplace.json"),
+            pretty(&codex),
+        ),
+    ];
+    files.extend(plug_in_files(&folder.join(NAME)));
+    files
 }
 
-/// The groups without hooks of ours; a group that had no others is gone.
-fn without_own(groups: &[Value]) -> Vec<Value> {
-    let is_own = |hook: &Value| {
-        hook.get("command").and_then(Value::as_str).is_some_and(|command| command.starts_with(COMMAND))
-    };
-    let mut kept = Vec::new();
-    for group in groups {
-        let Some(hooks) = group.get("hooks").and_then(Value::as_array) else {
-            kept.push(group.clone());
-            continue;
-        };
-        if !hooks.iter().any(is_own) {
-            kept.push(group.clone());
-            continue;
-        }
-        let others: Vec<Value> = hooks.iter().filter(|hook| !is_own(hook)).cloned().collect();
-        if !others.is_empty() {
-            let mut group = group.clone();
-            group["hooks"] = Value::Array(others);
-            kept.push(group);
-        }
-    }
-    kept
+fn plug_in_files(folder: &Path) -> Vec<InstalledFile> {
+    let claude = json!({"name": NAME, "version": VERSION, "description": DESCRIPTION});
+    let codex = json!({
+        "name": NAME, "version": VERSION, "description": DESCRIPTION,
+        "mcpServers": "./.mcp.json", "hooks": "./hooks/hooks.json", "skills": "./skills/",
+    });
+    let mcp = json!({"mcpServers": {NAME: {"command": NAME, "args": ["mcp"]}}});
+    vec![
+        InstalledFile::own(folder.join(".claude-plugin").join("plugin.json"), pretty(&claude)),
+        InstalledFile::own(folder.join(".codex-plugin").join("plugin.json"), pretty(&codex)),
+        InstalledFile::own(folder.join("hooks").join("hooks.json"), hooks_file(&GuardedAgent::Claude.groups())),
+        InstalledFile::own(folder.join(".mcp.json"), pretty(&mcp)),
+        skill(folder),
+    ]
+}
+
+fn skill(folder: &Path) -> InstalledFile {
+    InstalledFile::own(folder.join("skills").join(NAME).join("SKILL.md"), SKILL)
+}
+
+fn hooks_file(groups: &[(&'static str, Value)]) -> String {
+    let events: serde_json::Map<String, Value> =
+        groups.iter().map(|(event, group)| (event.to_string(), json!([group]))).collect();
+    pretty(&json!({"hooks": events}))
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
 }

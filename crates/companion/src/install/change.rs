@@ -4,6 +4,15 @@ use std::path::PathBuf;
 
 use longhaul_workspace::{Diff, unified_diff};
 
+/// The owner of a file that an installation changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileOwner {
+    /// The agent or its user: entries are added to it.
+    Agent,
+    /// Longhaul: the whole file is made and removed.
+    Longhaul,
+}
+
 /// A file as it is and as it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
@@ -13,6 +22,8 @@ pub struct FileChange {
     pub before: Option<String>,
     /// Its text afterwards; none if it is removed.
     pub after: Option<String>,
+    /// Its owner.
+    pub owner: FileOwner,
 }
 
 impl FileChange {

@@ -1,11 +1,12 @@
 //! Installs the guard in other agents, and takes it back to the byte.
 //!
-//! Entries in an agent's own settings, or a file of ours beside them, call the `longhaul` on the
-//! PATH. A plan shows every change before it is made; a note in our home keeps the bytes of before.
+//! A plug-in, an extension or entries in an agent's own settings call the `longhaul` on the PATH: hooks, the MCP server and a
+//! skill. A plan shows every change before it is made; a note in our home keeps the bytes of before.
 
 mod agents;
 mod change;
 mod note;
+mod pieces;
 
 use std::fs;
 use std::io;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use longhaul_workspace::{JsoncError, Lock, LockTimeout, WorkspaceError, write_private_atomically};
 
 pub use agents::{AgentPlaces, GuardedAgent, InstallScope};
-pub use change::FileChange;
+pub use change::{FileChange, FileOwner};
 use note::InstallNote;
 
 /// An error of installing or uninstalling.
@@ -30,7 +31,7 @@ pub enum InstallError {
         cause: io::Error,
     },
     /// A settings file has a syntax error or an unexpected shape.
-    #[error("could not add hooks to {}", path.display())]
+    #[error("could not install in {}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -39,7 +40,7 @@ pub enum InstallError {
         cause: JsoncError,
     },
     /// A key of a settings file has another type than its agent expects.
-    #[error("could not add hooks to {}: \"{key}\" is no {expected}", path.display())]
+    #[error("could not install in {}: \"{key}\" is no {expected}", path.display())]
     Unexpected {
         /// The file.
         path: PathBuf,
@@ -79,11 +80,13 @@ pub fn plan_install(
     scope: InstallScope,
     places: &AgentPlaces,
 ) -> Result<InstallPlan, InstallError> {
-    let path = agent.file(scope, places);
-    let before = read(&path)?;
-    let after = agent.with_guard(&path, before.as_deref())?;
-    let change = FileChange { path, before, after: Some(after) };
-    Ok(InstallPlan { agent, scope, changes: change.if_any() })
+    let mut changes = Vec::new();
+    for file in agent.files(scope, places) {
+        let before = read(&file.path)?;
+        let after = file.with(before.as_deref())?;
+        changes.extend(FileChange { owner: file.owner(), path: file.path, before, after }.if_any());
+    }
+    Ok(InstallPlan { agent, scope, changes })
 }
 
 /// Plans to take the guard out of an agent: to the bytes of before where nothing else has changed, and otherwise by
@@ -96,27 +99,52 @@ pub fn plan_uninstall(
     scope: InstallScope,
     places: &AgentPlaces,
 ) -> Result<InstallPlan, InstallError> {
-    let path = agent.file(scope, places);
-    let before = read(&path)?;
-    let after = match (&before, InstallNote::load(places, agent, scope, &path)) {
-        (None, _) => None,
-        (Some(now), Some(note)) if note.after == *now => note.before,
-        (Some(now), _) => agent.without_guard(&path, now)?,
-    };
-    let change = FileChange { path, before, after };
-    Ok(InstallPlan { agent, scope, changes: change.if_any() })
+    let mut changes = Vec::new();
+    for file in agent.files(scope, places).into_iter().rev() {
+        let before = read(&file.path)?;
+        let after = match (&before, InstallNote::load(places, agent, scope, &file.path)) {
+            (None, _) => None,
+            (Some(now), Some(note)) if note.after == *now => note.before,
+            (Some(now), _) => file.without(now)?,
+        };
+        changes.extend(FileChange { owner: file.owner(), path: file.path, before, after }.if_any());
+    }
+    Ok(InstallPlan { agent, scope, changes })
 }
 
-/// True if the guard is installed there, in whatever version.
+/// The state of an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstallState {
+    /// Nothing of it is there.
+    Absent,
+    /// An older version of it is there, or a part of it.
+    Outdated,
+    /// It is there as this version makes it.
+    Current,
+}
+
+/// The state of an installation, in whatever version.
 ///
 /// # Errors
 /// If a file of the agent cannot be read.
-pub fn is_installed(
+pub fn install_state(
     agent: GuardedAgent,
     scope: InstallScope,
     places: &AgentPlaces,
-) -> Result<bool, InstallError> {
-    Ok(read(&agent.file(scope, places))?.is_some_and(|text| agent.has_guard(&text)))
+) -> Result<InstallState, InstallError> {
+    let mut is_there = false;
+    let mut is_current = true;
+    for file in agent.files(scope, places) {
+        let now = read(&file.path)?;
+        // What is not understood is no place of ours.
+        is_current &= file.with(now.as_deref()).is_ok_and(|wanted| wanted == now);
+        is_there |= now.is_some_and(|now| file.is_in(&now));
+    }
+    Ok(match (is_there, is_current) {
+        (false, _) => InstallState::Absent,
+        (true, false) => InstallState::Outdated,
+        (true, true) => InstallState::Current,
+    })
 }
 
 /// Makes the changes of a plan, each under a lock and at once, and keeps the bytes of before.
@@ -124,17 +152,21 @@ pub fn is_installed(
 /// # Errors
 /// If a file changed since the plan was made, or cannot be written.
 pub fn apply_install(plan: &InstallPlan, places: &AgentPlaces) -> Result<(), InstallError> {
+    let files = plan.agent.files(plan.scope, places);
     for change in &plan.changes {
         let _lock = Lock::beside(&note::lock_of(places, &change.path), "install", LockTimeout::default())?;
         if read(&change.path)? != change.before {
             return Err(InstallError::Changed { path: change.path.clone() });
         }
+        let file = files.iter().find(|file| file.path == change.path);
         let Some(after) = &change.after else {
             remove(&change.path)?;
-            note::forget(places, plan.agent, plan.scope);
+            note::forget(places, plan.agent, plan.scope, &change.path);
             continue;
         };
-        if plan.agent.has_guard(after) {
+        // Files of ours are removed whole: there is no before to come back to.
+        let is_noted = change.owner == FileOwner::Agent && file.is_some_and(|file| file.is_in(after));
+        if is_noted {
             // Of a newer version over an older one, the bytes of before the first count.
             let known = InstallNote::load(places, plan.agent, plan.scope, &change.path);
             let is_renewed = known.as_ref().is_some_and(|known| Some(&known.after) == change.before.as_ref());
@@ -145,10 +177,28 @@ pub fn apply_install(plan: &InstallPlan, places: &AgentPlaces) -> Result<(), Ins
             write_private_atomically(&change.path, after.as_bytes())?;
         } else {
             write_private_atomically(&change.path, after.as_bytes())?;
-            note::forget(places, plan.agent, plan.scope);
+            if change.owner == FileOwner::Agent {
+                note::forget(places, plan.agent, plan.scope, &change.path);
+            }
         }
     }
+    remove_empty_folders(plan, places);
     Ok(())
+}
+
+/// Removes the folders that only files of ours were in.
+fn remove_empty_folders(plan: &InstallPlan, places: &AgentPlaces) {
+    let roots = [&places.claude, &places.codex, &places.gemini, &places.opencode, &places.project, &places.notes];
+    let is_kept = |folder: &Path| roots.iter().any(|root| root.starts_with(folder));
+    let removed = plan.changes.iter().filter(|change| change.after.is_none());
+    for change in removed {
+        for folder in change.path.ancestors().skip(1).take_while(|folder| !is_kept(folder)) {
+            // One in which something else lies stays, and those above it.
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<Option<String>, InstallError> {

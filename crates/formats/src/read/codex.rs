@@ -28,7 +28,7 @@ pub(super) const KNOWN: Known = Known {
 };
 
 /// Text that Codex alone puts into user messages.
-const ORIGINS: OriginRules = OriginRules {
+pub(crate) const ORIGINS: OriginRules = OriginRules {
     tags: &[
         ("hook_prompt", Origin::Hook),
         ("goal_context", Origin::Hook),

@@ -6,7 +6,7 @@ mod antigravity;
 mod chat_pieces;
 pub(crate) mod claude;
 mod cline;
-mod codex;
+pub(crate) mod codex;
 pub(crate) mod contents;
 mod copilot;
 mod cursor;

@@ -5,7 +5,7 @@ use longhaul_wire::{Loss, Losses, WireFormat, write_request};
 use serde_json::Value;
 
 use super::shared::lose_side_chains;
-use super::{claude, gemini_cli, neutral};
+use super::{claude, codex, gemini_cli, neutral, opencode};
 use crate::{Format, Session};
 
 /// A session as a file of some format.
@@ -46,6 +46,8 @@ pub fn write_session(format: Format, session: &mut Session) -> WrittenSession {
         Format::GeminiJsonl => (gemini_cli::jsonl(session, &mut losses), format),
         Format::GeminiJson => (pretty(&gemini_cli::json(session, &mut losses)), format),
         Format::ClaudeCode => (claude::jsonl(session, &mut losses), format),
+        Format::Codex => (codex::jsonl(session, &mut losses), format),
+        Format::OpenCode => (pretty(&opencode::document(session, &mut losses)), format),
         _ => match request_format(format) {
             Some(target) => return write_as_request(target, format, session),
             None => {

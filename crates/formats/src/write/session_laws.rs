@@ -17,6 +17,9 @@ use crate::{Format, Recorded, Session, SideChain, read_recorded, read_session};
 use longhaul_testkit::messages::requests;
 use longhaul_wire::LossKind;
 
+/// The formats of sessions that give messages ids of their own making.
+const RENAMING: [Format; 2] = [Format::Codex, Format::OpenCode];
+
 /// The formats that hold more than a request does.
 const SESSIONS: [Format; 4] = [Format::GeminiJsonl, Format::GeminiJson, Format::ClaudeCode, Format::Neutral];
 
@@ -114,6 +117,10 @@ fn formats() -> impl Strategy<Value = Format> {
     select(SESSIONS.to_vec())
 }
 
+fn all_formats() -> impl Strategy<Value = Format> {
+    select([SESSIONS.as_slice(), &RENAMING].concat())
+}
+
 fn parts(session: &Session) -> impl Iterator<Item = (&Message, &Part)> {
     session
         .transcript
@@ -177,7 +184,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn what_was_read_back_once_stays(format in formats(), session in sessions()) {
+    fn what_was_read_back_once_stays(format in all_formats(), session in sessions()) {
         let once = read_back(&write_session(format, &session));
         let written = write_session(format, &once);
         let twice = read_back(&written);
@@ -191,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn the_messages_are_taken_and_nothing_else(format in formats(), session in sessions()) {
+    fn the_messages_are_taken_and_nothing_else(format in all_formats(), session in sessions()) {
         let mut taken = session.clone();
         write_taking(format, &mut taken);
         prop_assert!(taken.transcript.messages().is_empty());
@@ -200,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn a_log_is_replayed_as_it_is_found(format in formats(), session in sessions()) {
+    fn a_log_is_replayed_as_it_is_found(format in all_formats(), session in sessions()) {
         let text = write_session(format, &session).text;
         let read = read_session(text.as_bytes()).expect("it was just written");
         let (info, messages) = match read_recorded(text.as_bytes()).expect("it was just written") {
@@ -213,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn calls_results_and_texts_come_back(format in formats(), session in sessions()) {
+    fn calls_results_and_texts_come_back(format in all_formats(), session in sessions()) {
         let written = write_session(format, &session);
         let back = read_back(&written);
         let lost = kinds(&written);
@@ -242,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_is_taken_for_a_person_unsaid(format in formats(), session in sessions()) {
+    fn nobody_is_taken_for_a_person_unsaid(format in all_formats(), session in sessions()) {
         let written = write_session(format, &session);
         let typed = |session: &Session| -> String {
             let typed = parts(session).filter(|(_, part)| part.origin == Origin::User);

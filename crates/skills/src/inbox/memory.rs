@@ -174,6 +174,17 @@ impl Inbox {
         Ok(waiting.len())
     }
 
+    /// The words of the user in the facts that wait to be remembered, oldest first.
+    pub fn waiting_facts(&self, kind: MemoryKind) -> Vec<String> {
+        let Ok(Ok(text)) = read_text(&self.folder.join(kind.name()).join(OWN)) else { return Vec::new() };
+        let facts = text.lines().filter_map(|line| line.strip_prefix("+- "));
+        let words = facts.filter_map(|fact| {
+            let quoted = &fact[fact.find('“')? + '“'.len_utf8()..];
+            Some(quoted[..quoted.rfind('”')?].to_string())
+        });
+        words.collect()
+    }
+
     /// Proposes to remember these facts, in this file of memory. What waits already is kept in the same patch. Returns how many of
     /// them are new: what is remembered, waits or was dismissed is passed over.
     ///

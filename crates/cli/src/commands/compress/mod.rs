@@ -3,7 +3,6 @@
 mod by_model;
 mod in_place;
 mod json;
-mod load;
 mod report;
 mod save;
 
@@ -12,23 +11,23 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::compression::{LoadedSession, PassRequest, plan_options};
 use longhaul_app::failure::hinted;
-use longhaul_app::models::{ContextWindow, known_scale};
+use longhaul_app::models::ContextWindow;
 use longhaul_app::sessions::Redaction;
 use longhaul_app::settings::{Provenance, Settings};
 use longhaul_compaction::{
-    Budget, BudgetSettings, CountHistory, CountedSize, Fixed, Input, InvalidThreshold, MaskWhen, Outcome,
-    PlanOptions, Rung, Threshold, Tracker, Trigger, compact_offline, prepare,
+    CountedSize, Input, InvalidThreshold, Outcome, Rung, Threshold, Tracker, Trigger, compact_offline,
+    prepare,
 };
-use longhaul_conversation::{Estimate, Estimator, TokenCount};
+use longhaul_conversation::TokenCount;
 use longhaul_engine::{CompactionDeps, State, compact as run_compaction};
-use longhaul_formats::{Session, SessionInfo, WrittenSession, write_session};
+use longhaul_formats::{Session, WrittenSession, write_session};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use self::load::{LoadedSession, measured};
 use crate::destination::{Destination, Existing};
-use crate::input::display_name;
+use crate::input::{self, display_name};
 use crate::options::ModelOptions;
 use crate::options::{Summariser, parse_share, parse_tokens};
 use crate::output::{Color, with_progress};
@@ -172,12 +171,22 @@ fn compress(
     color: Color,
 ) -> anyhow::Result<Compression> {
     let mut redaction = options.redact.then(Redaction::default);
-    let LoadedSession { mut session, tracker, counts } =
-        LoadedSession::read(&options.file, &settings.estimator(), redaction.as_mut())?;
-    let counted = counted_size(&session, &counts, &settings.estimator());
+    let loaded = LoadedSession::read(
+        &options.file,
+        input::open(&options.file)?,
+        &settings.estimator(),
+        redaction.as_mut(),
+    )?;
+    let counted = loaded.counted_size(&settings.estimator());
+    let LoadedSession { mut session, tracker, .. } = loaded;
     let window =
         ContextWindow::find(options.window, settings, &session.info, counted.map(|size| size.highest));
-    let plan_options = plan_options(options, settings, &session, window, counted);
+    let request = PassRequest {
+        trigger: if options.force { Trigger::Forced } else { Trigger::Automatic },
+        focus: options.focus.clone(),
+        name: name_of(options),
+    };
+    let plan_options = plan_options(request, settings, &session, window, counted);
     let set_by = set_by(settings, session.info.model());
     if let Destination::Recorded(path) = &destination {
         // What the log holds counts, not what was read of it: it may have grown, and it is locked now.
@@ -247,68 +256,6 @@ fn compress(
         saved: Vec::new(),
         is_dry_run: options.dry_run,
     })
-}
-
-fn plan_options(
-    options: &CompressOptions,
-    settings: &Settings,
-    session: &Session,
-    window: ContextWindow,
-    counted: Option<CountedSize>,
-) -> PlanOptions {
-    let budget = BudgetSettings {
-        threshold: settings.threshold(session.info.model()).map(|(threshold, _)| threshold),
-        target: settings.target(),
-        snapshot: settings.snapshot_budget(),
-        outputs: settings.output_limits(),
-        ..BudgetSettings::default()
-    };
-    let usual = PlanOptions::new(window.size);
-    let scale = counted.map_or_else(|| known_scale(settings, session.info.model()), |size| size.scale);
-    let estimator = settings.estimator().scaled(scale);
-    let mut fixed = fixed(session, &estimator);
-    if let Some(size) = counted.filter(|size| is_carried(size, window)) {
-        let recorded = fixed.total() + estimator.messages(session.transcript.messages());
-        fixed.system += size.total - recorded;
-    }
-    PlanOptions {
-        budget: Budget::new(window.size, &budget),
-        keep: settings.keep().unwrap_or(usual.keep),
-        fixed,
-        trigger: if options.force { Trigger::Forced } else { Trigger::Automatic },
-        mask_when: if caches_nothing(&session.info) { MaskWhen::Always } else { usual.mask_when },
-        focus: options.focus.clone().filter(|focus| !focus.trim().is_empty()),
-        session: session.info.session_id.clone().unwrap_or_else(|| name_of(options)),
-        empty: usual.empty,
-        estimator,
-    }
-}
-
-/// Returns true if a window holds what the provider counted beside the file. A smaller one is that of another agent, whose own
-/// system prompt and tools nobody knows.
-fn is_carried(size: &CountedSize, window: ContextWindow) -> bool {
-    size.unrecorded.0 <= window.size.0 / 2
-}
-
-/// The size of the session, if its provider counted any of it.
-fn counted_size(session: &Session, counts: &CountHistory, estimator: &Estimator) -> Option<CountedSize> {
-    let messages = session.transcript.messages().iter();
-    let messages: Vec<_> = messages.map(|message| measured(message, counts, estimator)).collect();
-    counts.size(&messages, fixed(session, estimator).total().into())
-}
-
-fn fixed(session: &Session, estimator: &Estimator) -> Fixed {
-    let tools = &session.transcript.tools;
-    Fixed {
-        system: estimator.parts(&session.transcript.system),
-        tools: tools.iter().map(|tool| estimator.tool(tool)).sum::<Estimate>().tokens(),
-        memory: TokenCount::ZERO,
-    }
-}
-
-/// Returns true if the provider counted tokens and took none of them from a cache.
-fn caches_nothing(info: &SessionInfo) -> bool {
-    info.last_usage.is_some_and(|usage| usage.input.is_some() && usage.cached == Some(TokenCount::ZERO))
 }
 
 /// A name for a session that has none of its own.

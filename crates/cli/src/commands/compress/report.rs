@@ -1,10 +1,11 @@
 //! The compaction as text for people.
 
+use longhaul_app::compression::is_carried;
 use longhaul_compaction::{Outcome, Status};
 use longhaul_conversation::TokenCount;
 use longhaul_extract::{AnchorKind, NameCount};
 
-use super::{Compression, is_carried};
+use super::Compression;
 use crate::destination::Destination;
 use crate::doubts::doubt_text;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};

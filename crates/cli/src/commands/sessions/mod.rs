@@ -107,6 +107,10 @@ enum TargetFormat {
     GeminiJsonl,
     /// Claude Code session.
     ClaudeCode,
+    /// Codex rollout.
+    Codex,
+    /// opencode session, for `opencode import`.
+    Opencode,
 }
 
 impl From<TargetFormat> for Format {
@@ -118,6 +122,8 @@ impl From<TargetFormat> for Format {
             TargetFormat::Neutral => Self::Neutral,
             TargetFormat::GeminiJsonl => Self::GeminiJsonl,
             TargetFormat::ClaudeCode => Self::ClaudeCode,
+            TargetFormat::Codex => Self::Codex,
+            TargetFormat::Opencode => Self::OpenCode,
         }
     }
 }
