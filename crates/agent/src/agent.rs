@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::turn::{
     AgentSession, RequestWindow, TurnState, compact_on_request, declare_tools, introduce, list_instructions,
-    record_context, resume_turn, run_turn, truncate,
+    record_context, resume_turn, run_turn, stop_draft, truncate,
 };
 
 /// An agent at work on one session. It alone holds the session's state.
@@ -99,6 +99,7 @@ impl Agent {
 
     /// Ends the work on the session.
     pub async fn end_session(&mut self, reason: EndReason, deps: &AgentDeps<'_>, cancel: &CancellationToken) {
+        stop_draft(&mut self.session, "the session ended", deps);
         self.session.run_hooks(HookEvent::SessionEnd { reason }, deps, cancel).await;
     }
 
@@ -121,6 +122,7 @@ impl Agent {
     /// # Errors
     /// [`AgentError::Session`]; then nothing has changed.
     pub fn clear(&mut self, deps: &AgentDeps<'_>) -> Result<(), AgentError> {
+        stop_draft(&mut self.session, "the conversation was cleared", deps);
         self.session.clear(deps)
     }
 

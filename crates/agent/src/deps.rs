@@ -7,7 +7,7 @@ use longhaul_compaction::HostJob;
 use longhaul_conversation::{Message, Model, Part, Role, Timestamp};
 use longhaul_engine::{CalibrationFile, Counter, Files, Offline, RecordId, Summariser, append_telemetry};
 use longhaul_hooks::EventName;
-use longhaul_tools::{Tool, ToolSource};
+use longhaul_tools::{Checkpoints, Tool, ToolSource};
 use serde_json::Value;
 
 use crate::approval::{Approver, DenyAll};
@@ -62,6 +62,8 @@ pub struct AgentDeps<'a> {
     pub jobs: &'a (dyn Fn() -> Vec<HostJob> + Send + Sync),
     /// The skills that were activated.
     pub skills: Option<&'a ActiveSkills>,
+    /// What stood in files before tools changed them, where that is kept.
+    pub checkpoints: Option<&'a Checkpoints>,
     /// Receives the events of a turn.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
     /// The clock.
@@ -100,6 +102,7 @@ impl<'a> AgentDeps<'a> {
             memory_use: &|| None,
             jobs: &Vec::new,
             skills: None,
+            checkpoints: None,
             events: &|_| {},
             now,
             new_id,

@@ -109,6 +109,18 @@ pub fn plan_cut(messages: &[Message], settings: &CutSettings) -> Cut {
     Cut { tail_from: group_starts[from].start, reason, added: added(from) }
 }
 
+/// The cut at a place that was chosen before, if a group begins there and the tail is not too long.
+pub(crate) fn cut_at(messages: &[Message], tail_from: usize, settings: &CutSettings) -> Option<Cut> {
+    let (group_starts, _) = measure(messages, &settings.estimator);
+    let group = group_starts.iter().skip(1).find(|group| group.start == tail_from)?;
+    let reason = match is_turn_start(&messages[tail_from]) {
+        true => CutReason::UserMessage,
+        false => CutReason::GroupBoundary,
+    };
+    let cut = Cut { tail_from, reason, added: TokenCount::ZERO };
+    settings.max_tail.is_none_or(|max| group.tail <= max).then_some(cut)
+}
+
 /// The start of a group.
 struct GroupStart {
     start: usize,

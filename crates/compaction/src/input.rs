@@ -21,6 +21,9 @@ pub struct Input<'a> {
     pub options: &'a PlanOptions,
     /// The rungs of the ladder that a plan may choose from.
     pub rungs: Rungs,
+    /// The first message that an ordinary compaction keeps, where a draft was written for that cut; not followed if no piece
+    /// begins there or the tail has become too long.
+    pub cut: Option<usize>,
 }
 
 /// The rungs of the ladder that a plan may choose from.
@@ -41,7 +44,7 @@ static NO_HOST: HostState =
 impl<'a> Input<'a> {
     /// Input without a host, for a plan that may choose any rung.
     pub fn new(tracker: &'a Tracker, prepared: &'a PreparedMessages<'a>, options: &'a PlanOptions) -> Self {
-        Self { tracker, prepared, host: &NO_HOST, options, rungs: Rungs::All }
+        Self { tracker, prepared, host: &NO_HOST, options, rungs: Rungs::All, cut: None }
     }
 
     /// The messages that the model may see now.

@@ -4,7 +4,7 @@ use longhaul_conversation::{Estimate, TokenCount};
 
 use crate::analysis::Analysis;
 use crate::budget::Budget;
-use crate::cut::{CutSettings, plan_cut};
+use crate::cut::{CutSettings, cut_at, plan_cut};
 use crate::plan::Compaction;
 use crate::required::rules_size;
 
@@ -24,7 +24,9 @@ pub(crate) fn plan_ordinary(analysis: &Analysis<'_>) -> Option<Compaction> {
     };
     let messages = analysis.messages();
     let start = analysis.environment.len;
-    let cut = plan_cut(&messages[start..], &settings);
+    let chosen = analysis.input.cut.and_then(|at| at.checked_sub(start));
+    let cut = chosen.and_then(|at| cut_at(&messages[start..], at, &settings));
+    let cut = cut.unwrap_or_else(|| plan_cut(&messages[start..], &settings));
     if cut.tail_from == 0 {
         return None;
     }

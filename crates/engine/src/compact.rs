@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::breaker::{Writer, choose_writer};
 use crate::files::Saved;
 use crate::outcome::{Account, NotSaved, PassOutcome};
+use crate::preparation::PreparedDraft;
 use crate::settings::{Counting, Fallback, PreCompressWhen, Settings};
 use crate::state::State;
 use crate::summarise::{Offline, Summariser, SummariserKind, SummaryTask};
@@ -39,9 +40,21 @@ pub async fn compact(
     deps: &CompactionDeps<'_>,
     cancel: &CancellationToken,
 ) -> PassOutcome {
+    compact_with(input, settings, state, deps, None, cancel).await
+}
+
+/// As [`compact`], with a draft that was written ahead for the cut that the input names.
+pub(crate) async fn compact_with(
+    input: &Input<'_>,
+    settings: &Settings,
+    state: &State,
+    deps: &CompactionDeps<'_>,
+    ready: Option<&PreparedDraft>,
+    cancel: &CancellationToken,
+) -> PassOutcome {
     let started = (deps.clock)();
     let meter = SpendMeter::default();
-    let pass = Pass { input, settings, state, deps, cancel, meter: &meter, started };
+    let pass = Pass { input, settings, state, deps, ready, cancel, meter: &meter, started };
     let mut progress = Progress::default();
     match pass.run(&mut progress).await {
         Ok(result) => pass.conclude(result, progress),
@@ -59,6 +72,7 @@ struct Pass<'a> {
     settings: &'a Settings,
     state: &'a State,
     deps: &'a CompactionDeps<'a>,
+    ready: Option<&'a PreparedDraft>,
     cancel: &'a CancellationToken,
     /// Counts every request that is sent, also in a pass that is cancelled.
     meter: &'a SpendMeter,
@@ -133,6 +147,15 @@ impl Pass<'_> {
                 Ok(before) => plan.before = before,
                 Err(reason) => return Ok(self.unchanged(plan, Status::FailedTokenCount, reason)),
             }
+        }
+        if let Some(ready) = self.ready.filter(|ready| ready.suits(&plan)) {
+            let result = self.summarise(ready, &plan, progress).await?;
+            if result.status.is_change() {
+                progress.account.prepared = Some(ready.spend());
+                return Ok(result);
+            }
+            // It goes on as if nothing had been prepared.
+            progress.has_model_failed = false;
         }
         let given = self.deps.summariser;
         let why = match choose_writer(given.kind(), &plan.rung, self.trigger(), self.state, self.settings) {

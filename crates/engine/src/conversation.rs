@@ -1,5 +1,6 @@
 //! A session on disk and in memory: appended to, compacted, undone; what is recorded and what is shown never differ.
 
+mod ahead;
 mod by_hand;
 mod record;
 #[cfg(test)]
@@ -16,11 +17,13 @@ use longhaul_sessions::{Log, LogError, NewSession};
 use tokio_util::sync::CancellationToken;
 
 use self::record::{compaction_entry, host_record, read_host};
+use crate::compact::compact_with;
 use crate::outcome::PassOutcome;
+use crate::preparation::PreparedDraft;
 use crate::settings::{PreCompressWhen, Settings};
 use crate::spend::Spend;
 use crate::state::State;
-use crate::{CompactionDeps, EngineError, Event, compact};
+use crate::{CompactionDeps, EngineError, Event};
 
 /// A session that is open: its log, the transcript that follows from it, and what was learned from all that was said.
 ///
@@ -86,6 +89,10 @@ pub struct Conversation {
     estimator: Estimator,
     state: State,
     host: HostState,
+    /// The draft for the next compaction, if one was written ahead.
+    prepared: Option<PreparedDraft>,
+    /// The number of changes to what was said before.
+    generation: u64,
 }
 
 /// Names a record and tells when it was made. Ids and clocks are the host's.
@@ -126,6 +133,8 @@ impl Conversation {
             estimator,
             state,
             host,
+            prepared: None,
+            generation: 0,
         };
         conversation.rebuild_tracker();
         conversation.rebuild_transcript();
@@ -188,9 +197,17 @@ impl Conversation {
     ) -> Result<PassOutcome, EngineError> {
         self.log.flush()?;
         let options = PlanOptions { estimator: self.estimator, ..options.clone() };
+        let draft = self.prepared.take();
         let prepared = prepare(self.transcript.messages(), options.empty);
-        let input = Input { host: &self.host, ..Input::new(&self.tracker, &prepared, &options) };
-        let outcome = compact(&input, settings, &self.state, deps, cancel).await;
+        let present = self.present(&prepared.messages, &options, settings, deps.summariser);
+        let ready = draft.filter(|draft| draft.basis().why_stale(&present).is_none());
+        let cut = ready.as_ref().map(PreparedDraft::tail_from);
+        let input = Input { host: &self.host, cut, ..Input::new(&self.tracker, &prepared, &options) };
+        let outcome = compact_with(&input, settings, &self.state, deps, ready.as_ref(), cancel).await;
+        if outcome.messages().is_none() {
+            // It was not needed yet, or somebody stopped the pass.
+            self.prepared = ready;
+        }
         // From here on nothing waits for anybody, so nothing can be cancelled halfway.
         let mut recorded = Ok(());
         if let Some(kind) = compaction_entry(&outcome, self.transcript.messages()) {
@@ -265,6 +282,8 @@ impl Conversation {
             return Ok(false);
         }
         self.record(EntryKind::Rule(RuleChange::Removed { rule: rule.to_string() }), record_id)?;
+        self.prepared = None;
+        self.generation += 1;
         Ok(self.tracker.rules_mut().remove_by_hand(rule))
     }
 
@@ -438,6 +457,8 @@ impl Conversation {
 
     /// Rebuilds the transcript from the log.
     fn rebuild_transcript(&mut self) {
+        self.prepared = None;
+        self.generation += 1;
         self.transcript = self.log.replay().transcript();
         self.gauge = Gauge::new(self.estimator);
         self.transcript.messages().iter().for_each(|message| self.gauge.observe(message));

@@ -118,6 +118,22 @@ pub enum Event {
         /// Cost until then.
         spend: Spend,
     },
+    /// A summary was written ahead, for the next compaction.
+    DraftWritten {
+        /// Number of messages that it stands for.
+        messages: usize,
+        /// Duration.
+        duration: Duration,
+        /// Cost.
+        spend: Spend,
+    },
+    /// A summary that was to be written ahead is not used.
+    DraftDropped {
+        /// The reason.
+        reason: String,
+        /// Cost until then.
+        spend: Spend,
+    },
     /// A compaction was undone.
     Undone {
         /// Its id.

@@ -29,6 +29,9 @@ pub struct Account {
     pub fell_back: Option<String>,
     /// Spend of this pass.
     pub spend: Spend,
+    /// Spend on the summary, where it was written ahead; it was counted then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prepared: Option<Spend>,
     /// The outputs that were shortened.
     pub shortened: Vec<ShortenedOutput>,
     /// Texts that could not be saved.

@@ -23,6 +23,8 @@ pub struct Settings {
     pub growth: f64,
     /// Occasion of the hook before a compaction.
     pub pre_compress: PreCompressWhen,
+    /// The share of the threshold from which on a model's summary is written ahead, beside the turn; never, if not set.
+    pub prepare_at: Option<f64>,
 }
 
 /// The caller of compactions.
@@ -90,6 +92,7 @@ impl Default for Settings {
             failure_limit: 3,
             growth: 0.1,
             pre_compress: PreCompressWhen::default(),
+            prepare_at: Some(0.8),
         }
     }
 }

@@ -74,11 +74,13 @@ pub use reach::{Reach, SavedFiles};
 pub use reading::{
     CommandReading, LineReading, NotReading, ReadPath, ReadPathKind, ReadSource, ReadingVerdicts,
 };
-pub use rule::{CommandPrefix, Condition, Rule, RuleSource, SHELL_TOOL, ServerPattern, ToolPattern, Verdict};
+pub use rule::{
+    CommandPrefix, Condition, FETCH_TOOL, Rule, RuleSource, SHELL_TOOL, ServerPattern, ToolPattern, Verdict,
+};
 pub use save::{AllowedCalls, AlwaysAllow, revoke_saved, save_always_allow};
 pub use setting::{SettingVerdict, rule_from_setting};
 pub use stable_json::stable_json;
-pub use suggest::suggest_prefixes;
+pub use suggest::{suggest_host, suggest_prefixes};
 pub use tier::{Priority, RuleTier};
 
 /// The program of the README, which must compile and run.

@@ -12,6 +12,9 @@ use crate::{ApprovalMode, Priority, Reach, RuleTier};
 /// The tool that runs command lines, the only one whose calls are taken apart.
 pub const SHELL_TOOL: &str = "run_shell_command";
 
+/// The tool that reads pages of the web, whose approvals are for one host.
+pub const FETCH_TOOL: &str = "web_fetch";
+
 /// The verdict of a rule about the calls that it matches. Later ones are stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {

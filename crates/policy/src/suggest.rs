@@ -1,6 +1,7 @@
 //! Prefixes to save when a user answers that a command line is always allowed.
 
 use longhaul_shell::{SimpleCommand, parse_script};
+use serde_json::Value;
 
 use crate::programs::{is_runner, risky_options, without_version};
 
@@ -63,6 +64,20 @@ pub fn suggest_prefixes(line: &str) -> Option<Vec<String>> {
     Some(prefixes).filter(|prefixes| !prefixes.is_empty())
 }
 
+/// The expression for the arguments to save when a user answers that pages of this host are always fetched; none if the
+/// arguments name no host. A port belongs to the host, and so does the scheme.
+pub fn suggest_host(args: &Value) -> Option<String> {
+    let url = args.get("url")?.as_str()?.trim();
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
+    let is_host = !host.is_empty() && host.chars().all(is_plain);
+    let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
+    let (scheme, host) = (scheme.to_ascii_lowercase(), regex::escape(&host.to_ascii_lowercase()));
+    // The host ends where a path, a query or the text does: `example.org.evil.net` and `example.org@evil.net` are others.
+    (is_host && is_web).then(|| format!(r#"\0"url":"{scheme}://{host}(?:[/?\#][^"]*)?"\0"#))
+}
+
 fn suggest_prefix(command: &SimpleCommand) -> Option<String> {
     let program = command.words.first().filter(|program| program.is_literal() && is_plain(&program.text))?;
     let is_refused = command.has_file_redirect()
@@ -110,6 +125,32 @@ mod tests {
         check("pip3.12 list", &["pip3.12 list"]);
         check("rg x src", &["rg"]);
         check("git log --oneline | sort | uniq -c", &["git log", "sort", "uniq"]);
+    }
+
+    #[track_caller]
+    fn check_host(url: &str, other: &str, is_allowed: bool) {
+        let pattern = suggest_host(&serde_json::json!({"url": url})).expect("a host");
+        let pattern = crate::pattern::compile(&pattern).expect("an expression");
+        let arguments = crate::stable_json(&serde_json::json!({"url": other}));
+        assert_eq!(pattern.is_match(&arguments), is_allowed, "{url} and {other}");
+    }
+
+    #[test]
+    fn an_approval_to_fetch_is_for_one_host() {
+        check_host("https://docs.example.org/a?b", "https://docs.example.org/c", true);
+        check_host("https://docs.example.org/a", "https://docs.example.org", true);
+        check_host("HTTPS://Docs.Example.org/a", "https://docs.example.org?x=1", true);
+        check_host("https://docs.example.org/a", "http://docs.example.org/a", false);
+        check_host("https://docs.example.org/a", "https://docs.example.org:8443/a", false);
+        check_host("https://docs.example.org/a", "https://docs.example.org.evil.net/a", false);
+        check_host("https://docs.example.org/a", "https://docs.example.org@evil.net/a", false);
+        check_host("https://docs.example.org/a", "https://docs.example.org\\@evil.net/a", false);
+        check_host("https://docs.example.org/a", "https://docsXexample.org/a", false);
+        check_host("https://docs.example.org/a", "https://evil.net/?u=https://docs.example.org/", false);
+        check_host("http://127.0.0.1:8080/a", "http://127.0.0.1:8080/b", true);
+        for none in ["ftp://x.org/", "x.org", "https://", "https://u@x.org/", "https://x y/"] {
+            assert_eq!(suggest_host(&serde_json::json!({"url": none})), None, "{none}");
+        }
     }
 
     #[test]

@@ -107,6 +107,13 @@ impl Snapshot {
         self.others.push(section);
     }
 
+    /// The same snapshot with nothing in one section.
+    #[must_use]
+    pub fn without(mut self, section: Section) -> Self {
+        self.sections[section as usize].clear();
+        self
+    }
+
     /// The entries of one section.
     pub fn entries(&self, section: Section) -> &[Entry] {
         &self.sections[section as usize]

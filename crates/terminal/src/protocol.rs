@@ -74,6 +74,8 @@ pub(crate) enum DriverCommand {
     ListTurns,
     /// Rewinds to just before a message.
     RewindTo(MessageId),
+    /// Takes back the latest restoration of files.
+    UndoRestore,
     /// Starts over with an empty conversation.
     Clear,
     /// Switches to another model.

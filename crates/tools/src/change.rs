@@ -8,7 +8,7 @@ use longhaul_workspace::Diff;
 use crate::diff::{diff_of_binary, diff_of_text};
 use crate::folder::{OpenFolder, Replaces, split};
 use crate::read::{FileReadError, looks_binary, read_whole};
-use crate::{Preview, Roots, ToolAnswer, ToolDisplay};
+use crate::{Checkpoints, Preview, Roots, ToolAnswer, ToolDisplay};
 use longhaul_workspace::{Decoded, FolderRecorder, decode_text, encode_text};
 
 /// A file before the change.
@@ -16,7 +16,17 @@ pub(crate) struct ExistingFile {
     pub(crate) decoded: Decoded,
     /// True if it is binary, so that its content is not shown.
     pub(crate) is_binary: bool,
+    bytes: Vec<u8>,
     found: Metadata,
+}
+
+/// The records that a tool keeps of its changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ChangeRecords {
+    /// The folders written into.
+    pub(crate) folders: FolderRecorder,
+    /// What stood in the files before.
+    pub(crate) checkpoints: Checkpoints,
 }
 
 /// A planned file change.
@@ -50,7 +60,7 @@ pub(crate) fn find_existing(roots: &Roots, place: &Path) -> Result<Option<Existi
     match read_whole(roots, place) {
         Ok((found, bytes)) => {
             let is_binary = looks_binary(&bytes);
-            Ok(Some(ExistingFile { decoded: decode_text(&bytes), is_binary, found }))
+            Ok(Some(ExistingFile { decoded: decode_text(&bytes), is_binary, bytes, found }))
         }
         Err(FileReadError::Missing { .. }) => Ok(None),
         Err(error) => Err(format!("{error}.")),
@@ -92,11 +102,14 @@ impl PlannedChange {
     }
 
     /// Writes the file and answers with a note.
-    pub(crate) fn write(self, roots: &Roots, recorder: &FolderRecorder, note: String) -> ToolAnswer {
+    pub(crate) fn write(self, roots: &Roots, records: &ChangeRecords, note: String) -> ToolAnswer {
         if let Some(folder) = self.place.parent() {
-            recorder.note(folder);
+            records.folders.note(folder);
         }
-        match self.save(roots) {
+        let bytes = self.bytes();
+        let before = self.existing.as_ref().map(|existing| existing.bytes.as_slice());
+        records.checkpoints.record(&self.place, before, &bytes);
+        match self.save(roots, &bytes) {
             Ok(()) => {
                 let shown = ToolDisplay::Diff { path: self.place.clone(), diff: self.diff.text };
                 ToolAnswer::succeeded(note).shown(shown).touching([self.place])
@@ -107,19 +120,26 @@ impl PlannedChange {
         }
     }
 
-    fn save(&self, roots: &Roots) -> std::io::Result<()> {
+    /// The bytes of the new file.
+    fn bytes(&self) -> Vec<u8> {
+        match &self.existing {
+            Some(existing) => encode_text(&self.text, existing.decoded.encoding),
+            None => self.text.clone().into_bytes(),
+        }
+    }
+
+    fn save(&self, roots: &Roots, bytes: &[u8]) -> std::io::Result<()> {
         let (folder, name) = split(roots, &self.place)?;
         match &self.existing {
             Some(existing) => {
-                let bytes = encode_text(&self.text, existing.decoded.encoding);
-                OpenFolder::open(roots, folder)?.write(name, &bytes, Replaces::Found(&existing.found))
+                OpenFolder::open(roots, folder)?.write(name, bytes, Replaces::Found(&existing.found))
             }
             None => {
                 let folder = match roots.may_create_folders() {
                     true => OpenFolder::open_or_create(roots, folder)?,
                     false => OpenFolder::open(roots, folder)?,
                 };
-                folder.write(name, self.text.as_bytes(), Replaces::Nothing)
+                folder.write(name, bytes, Replaces::Nothing)
             }
         }
     }

@@ -24,6 +24,7 @@
 mod arguments;
 mod blocking;
 mod change;
+mod checkpoints;
 mod diff;
 mod folder;
 mod glob;
@@ -46,6 +47,7 @@ mod write;
 pub const ALIASES: &[(&str, &str)] = &[("search_file_content", "grep_search")];
 
 pub use arguments::{parse_arguments, schema_of};
+pub use checkpoints::{Checkpoints, FileRestoration, Restoration, RestorationKind, RestoredFiles};
 pub use glob::Glob;
 pub use grep::GrepSearch;
 pub use ignore_files::{IgnoreFiles, IgnoreReason};

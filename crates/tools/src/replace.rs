@@ -8,11 +8,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::blocking;
-use crate::change::{PlannedChange, find_existing, resolve_for_change};
+use crate::change::{ChangeRecords, PlannedChange, find_existing, resolve_for_change};
 use crate::replace_text::{ExpectedCount, replace_text};
 use crate::{
-    BoxFuture, IgnoreFiles, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments,
-    schema_of,
+    BoxFuture, Checkpoints, IgnoreFiles, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome,
+    parse_arguments, schema_of,
 };
 
 /// The tool's name.
@@ -26,7 +26,7 @@ const MAX_TOLD: usize = 10;
 pub struct Replace {
     roots: Roots,
     ignoring: Ignoring,
-    recorder: FolderRecorder,
+    records: ChangeRecords,
 }
 
 /// The arguments of `replace`.
@@ -61,13 +61,19 @@ impl ReplaceArguments {
 impl Replace {
     /// Changes files inside `roots` that are not ignored: without reading a file, a model cannot know its text.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
-        Self { roots, ignoring, recorder: FolderRecorder::default() }
+        Self { roots, ignoring, records: ChangeRecords::default() }
     }
 
     /// Notes each folder before it writes there.
     #[must_use]
     pub fn with_recorder(self, recorder: FolderRecorder) -> Self {
-        Self { recorder, ..self }
+        Self { records: ChangeRecords { folders: recorder, ..self.records }, ..self }
+    }
+
+    /// Keeps what stood in a file before it changes it.
+    #[must_use]
+    pub fn with_checkpoints(self, checkpoints: Checkpoints) -> Self {
+        Self { records: ChangeRecords { checkpoints, ..self.records }, ..self }
     }
 
     /// Plans the change, and lists the lines it replaces. The file is read again for each call, so that the approved
@@ -122,7 +128,7 @@ impl Replace {
                 format!("Changed {} in {} places, at lines {told}{more}.", change.name, lines.len())
             }
         };
-        change.write(&self.roots, &self.recorder, note)
+        change.write(&self.roots, &self.records, note)
     }
 }
 

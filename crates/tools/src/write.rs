@@ -7,10 +7,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::blocking;
-use crate::change::{PlannedChange, find_existing, resolve_for_change};
+use crate::change::{ChangeRecords, PlannedChange, find_existing, resolve_for_change};
 use crate::line_endings::with_endings_of;
 use crate::{
-    BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments, schema_of,
+    BoxFuture, Checkpoints, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments,
+    schema_of,
 };
 use longhaul_workspace::{Encoding, FolderRecorder};
 
@@ -21,7 +22,7 @@ const NAME: &str = "write_file";
 #[derive(Clone, Debug)]
 pub struct WriteFile {
     roots: Roots,
-    recorder: FolderRecorder,
+    records: ChangeRecords,
 }
 
 /// The arguments of `write_file`.
@@ -37,13 +38,19 @@ struct WriteFileArguments {
 impl WriteFile {
     /// Writes files inside `roots`.
     pub fn new(roots: Roots) -> Self {
-        Self { roots, recorder: FolderRecorder::default() }
+        Self { roots, records: ChangeRecords::default() }
     }
 
     /// Notes each folder before it writes there.
     #[must_use]
     pub fn with_recorder(self, recorder: FolderRecorder) -> Self {
-        Self { recorder, ..self }
+        Self { records: ChangeRecords { folders: recorder, ..self.records }, ..self }
+    }
+
+    /// Keeps what stood in a file before it changes it.
+    #[must_use]
+    pub fn with_checkpoints(self, checkpoints: Checkpoints) -> Self {
+        Self { records: ChangeRecords { checkpoints, ..self.records }, ..self }
     }
 
     fn plan(&self, args: &Value) -> Result<PlannedChange, String> {
@@ -76,7 +83,7 @@ impl WriteFile {
             return ToolAnswer::succeeded(format!("{} already has exactly this content.", change.name));
         }
         let note = change.describe();
-        change.write(&self.roots, &self.recorder, note)
+        change.write(&self.roots, &self.records, note)
     }
 }
 

@@ -251,6 +251,11 @@ impl ProjectHome {
         session.map_or(self.root.clone(), |session| self.root.join(session)).join("plans")
     }
 
+    /// The checkpoints of the files that a session's tools change.
+    pub fn checkpoints(&self, session: &SafeName) -> PathBuf {
+        self.root.join(session).join("files")
+    }
+
     /// The task tracker of a session.
     pub fn tracker(&self, session: &SafeName) -> PathBuf {
         self.root.join(session).join("tracker")

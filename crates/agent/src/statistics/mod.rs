@@ -32,6 +32,10 @@ pub struct Statistics {
     pub rereads: u32,
     /// The tokens that these brought again.
     pub reread_tokens: TokenCount,
+    /// Reads that a note answered, as the model could still see the same above.
+    pub unchanged_reads: u32,
+    /// The tokens that this saved.
+    pub unchanged_tokens: TokenCount,
     /// Small questions to models beside the conversation.
     pub side_calls: SideCalls,
     /// The latest events.
@@ -105,6 +109,8 @@ impl Statistics {
         self.reads += other.reads;
         self.rereads += other.rereads;
         self.reread_tokens += other.reread_tokens;
+        self.unchanged_reads += other.unchanged_reads;
+        self.unchanged_tokens += other.unchanged_tokens;
         for (name, more) in &other.tools {
             let tool = self.tools.entry(name.clone()).or_default();
             tool.calls += more.calls;

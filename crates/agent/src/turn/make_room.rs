@@ -8,6 +8,7 @@ use longhaul_engine::{BoxFuture, CompactionDeps, Fallback, PassOutcome, PreCompr
 use longhaul_hooks::EventName;
 use tokio_util::sync::CancellationToken;
 
+use super::ahead::{await_draft, settle_draft};
 use super::instructions::restore_instructions;
 use super::session::AgentSession;
 use super::state::TurnState;
@@ -48,6 +49,7 @@ pub(super) async fn make_room(
         let options = PlanOptions { focus: request.focus, ..options_now(session, turn, Trigger::Forced) };
         compact(session, turn, options, deps, cancel).await?;
     }
+    settle_draft(session, deps);
     let options = options_now(session, turn, Trigger::Automatic);
     let prepared = match may_compact(session, turn, &options, deps, cancel).await {
         true => compact_if_due(session, turn, &options, deps, cancel).await?,
@@ -97,6 +99,7 @@ pub(super) async fn compact(
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> Result<PassOutcome, AgentError> {
+    await_draft(session, &options, deps, cancel).await;
     let hook = PreCompressHook { runner: session.hook_runner(deps), cancel };
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();
@@ -169,6 +172,7 @@ async fn compact_if_due(
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> Result<Option<Status>, AgentError> {
+    await_draft(session, options, deps, cancel).await;
     let hook = PreCompressHook { runner: session.hook_runner(deps), cancel };
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();

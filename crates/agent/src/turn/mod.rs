@@ -15,6 +15,7 @@
 //! Each function takes what it needs of three structs: the [`AgentSession`] is recorded and outlives the turn, the
 //! [`TurnState`] lives as long as the turn, [`AgentDeps`] is brought by the application.
 
+mod ahead;
 mod ask_model;
 mod instructions;
 mod loop_check;
@@ -40,6 +41,7 @@ use longhaul_policy::AGENT_TOOL;
 use longhaul_tools::ToolOutcome;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::ahead::stop_draft;
 pub(crate) use self::instructions::list_instructions;
 pub(crate) use self::make_room::compact_on_request;
 pub(crate) use self::record_prompt::{introduce, record_context};
@@ -48,6 +50,7 @@ pub(crate) use self::state::TurnState;
 pub(crate) use self::tool_output::truncate;
 pub(crate) use self::window::RequestWindow;
 
+use self::ahead::{begin_draft, settle_draft};
 use self::ask_model::{StepOutcome, ask_model};
 use self::loop_check::find_standstill;
 use self::make_room::{Newest, make_room};
@@ -184,6 +187,11 @@ fn finish_turn(
 ) -> Result<TurnEnd, AgentError> {
     record_background_results(session, turn, deps)?;
     session.record_pending(deps)?;
+    settle_draft(session, deps);
+    if session.settings.permissions.situation.is_interactive {
+        // The user reads and types: a good time for a summary.
+        begin_draft(session, turn, deps);
+    }
     deps.emit(Event::Ended(end.clone()));
     Ok(end)
 }
@@ -269,6 +277,7 @@ async fn take_steps(
         if let Some(end) = check_course(session, turn, newest, deps, cancel).await? {
             return Ok(end);
         }
+        begin_draft(session, turn, deps);
         deps.emit(Event::StepBegan { step: turn.steps });
         newest = Newest::Results;
         match ask_model(session, turn, deps, cancel).await? {

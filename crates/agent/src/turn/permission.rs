@@ -4,8 +4,8 @@ use longhaul_conversation::{ToolCall, ToolStatus};
 use longhaul_hooks::{HookEvent, ToolUse, describe_changes};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, RuleTier, SHELL_TOOL, Verdict,
-    save_always_allow, suggest_prefixes,
+    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, FETCH_TOOL, Reach, RuleTier, SHELL_TOOL,
+    Verdict, save_always_allow, suggest_host, suggest_prefixes,
 };
 use longhaul_tools::{PermittedEffects, Preview};
 use longhaul_workspace::{LockTimeout, ProtectedFile};
@@ -278,12 +278,12 @@ impl Permission {
     }
 }
 
-/// The calls that "always" would allow: commands that begin alike, or all calls of a tool that runs none.
+/// The calls that "always" would allow: commands that begin alike, pages of one host, or all calls of another tool.
 fn always_for(tool: &str, server: Option<&str>, args: &Value) -> Option<AlwaysAllow> {
-    let calls = if tool == SHELL_TOOL {
-        AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?)
-    } else {
-        AllowedCalls::All
+    let calls = match tool {
+        SHELL_TOOL => AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?),
+        FETCH_TOOL => AllowedCalls::Arguments(suggest_host(args)?),
+        _ => AllowedCalls::All,
     };
     Some(AlwaysAllow { tool: tool.to_string(), server: server.map(str::to_string), calls })
 }

@@ -1,10 +1,11 @@
-//! Notices files that are read again only because a compaction left them out.
+//! Notices files that are read again though nothing has changed: what the model can still see is not sent a second time, what a
+//! compaction left out is, and counted.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use longhaul_conversation::{Message, MessageId, ToolCall, split_memory};
+use longhaul_conversation::{CallId, Message, MessageId, ToolCall, split_memory};
 use serde_json::Value;
 
 /// The most reads that are remembered.
@@ -36,6 +37,9 @@ type Key = String;
 struct SeenRead {
     content: blake3::Hash,
     message: MessageId,
+    call: CallId,
+    /// True if the latest read was answered with a note in place of the content.
+    is_withheld: bool,
 }
 
 /// The kind of a read.
@@ -43,10 +47,27 @@ struct SeenRead {
 pub(crate) enum Read {
     /// Something new, or something that changed.
     New,
-    /// The same as before, which the model can still see.
-    Repeated,
+    /// The same as before, which the model can still see in full.
+    Repeated {
+        /// The number of messages since.
+        ago: usize,
+        /// True if a note was the answer the last time: who asks once more is to get it.
+        is_asked_again: bool,
+    },
     /// The same as before, which a compaction left out.
     Again,
+}
+
+/// The least text, in bytes, in whose place a note is worth it.
+pub(crate) const WORTH_A_NOTE: usize = 1_500;
+
+/// The answer to a read of what the model can still see.
+pub(crate) fn unchanged_note(ago: usize) -> String {
+    let messages = if ago == 1 { "message" } else { "messages" };
+    format!(
+        "[Unchanged since you read it {ago} {messages} ago; that result stands above in full. To have it repeated here, make this \
+         call once more.]"
+    )
 }
 
 impl Rereads {
@@ -67,10 +88,16 @@ impl Rereads {
 
     /// Notes a read, which the model sees in this message.
     pub(crate) fn note(&mut self, call: &ToolCall, text: &str, message: &MessageId) {
-        if let Some(key) = key(call) {
-            let content = hash(text);
-            self.seen.insert(key, SeenRead { content, message: message.clone() });
+        let Some(key) = key(call) else { return };
+        if is_unchanged_note(text) {
+            // What was read stands where it stood.
+            if let Some(seen) = self.seen.get_mut(&key) {
+                seen.is_withheld = true;
+            }
+            return;
         }
+        let (content, message, call) = (hash(text), message.clone(), call.id.clone());
+        self.seen.insert(key, SeenRead { content, message, call, is_withheld: false });
     }
 
     /// The kind of this read, given the messages that the model can still see; `None` if it is no read.
@@ -80,9 +107,22 @@ impl Rereads {
         let Some(seen) = self.seen.get(&key).filter(|seen| seen.content == content) else {
             return Some(Read::New);
         };
-        let visible: HashSet<&MessageId> = visible.iter().map(|message| &message.id).collect();
-        Some(if visible.contains(&seen.message) { Read::Repeated } else { Read::Again })
+        // A mask leaves the message where it was, and only a preview in it.
+        let stands_there = |message: &Message| {
+            let mut results = message.results().filter(|result| result.call == seen.call);
+            results.any(|result| hash(&result.readable()) == content)
+        };
+        let place = visible.iter().rposition(|message| message.id == seen.message && stands_there(message));
+        Some(match place {
+            Some(place) => Read::Repeated { ago: visible.len() - place, is_asked_again: seen.is_withheld },
+            None => Read::Again,
+        })
     }
+}
+
+fn is_unchanged_note(text: &str) -> bool {
+    let text = split_memory(text).0.trim();
+    text.starts_with("[Unchanged since you read it ") && text.ends_with("make this call once more.]")
 }
 
 /// A hash of what was read, without the memory and the note that came with it.
@@ -143,6 +183,15 @@ impl<K: Clone + Eq + Hash, V> Lru<K, V> {
         Some(&entry.value)
     }
 
+    /// The value of a key, to change it.
+    fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.entries.get_mut(key).map(|entry| &mut entry.value)
+    }
+
     /// Keeps a value as the newest, in place of the one that the key had, else of the oldest where there is no room.
     fn insert(&mut self, key: K, value: V) {
         if self.most == 0 {
@@ -192,7 +241,12 @@ mod tests {
     fn only_what_was_left_out_and_is_unchanged_is_read_again() {
         let all = messages();
         check(&read("c2", "a.rs"), "fn a() {}", &[], Some(Read::Again));
-        check(&read("c2", "a.rs"), "fn a() {}", &all, Some(Read::Repeated));
+        let repeated = Read::Repeated { ago: 1, is_asked_again: false };
+        check(&read("c2", "a.rs"), "fn a() {}", &all, Some(repeated));
+        // Of a masked output only a preview is left.
+        let mut masked = messages();
+        masked[1].parts = vec![Part::result(ToolResult::text("c1", "fn … 9 characters"))];
+        check(&read("c2", "a.rs"), "fn a() {}", &masked, Some(Read::Again));
         check(&read("c2", "a.rs"), "fn a() { 1 }", &[], Some(Read::New));
         check(&read("c2", "b.rs"), "fn a() {}", &[], Some(Read::New));
         let lines = ToolCall::new("c2", READ_TOOL).with_args(json!({"file_path": "a.rs", "start_line": 5}));
@@ -206,6 +260,20 @@ mod tests {
         let call = read("c1", "a.rs");
         rereads.note(&call, &format!("fn a() {{}}\n\n{REREAD_NOTE}"), &"m2".into());
         assert_eq!(rereads.judge(&call, "fn a() {}", &[]), Some(Read::Again));
+    }
+
+    #[test]
+    fn who_asks_once_more_behind_a_note_is_told_so() {
+        let all = messages();
+        let mut rereads = Rereads::of(&all.iter().collect::<Vec<_>>());
+        let call = read("c2", "a.rs");
+        rereads.note(&call, &unchanged_note(7), &"m4".into());
+        let asked_again = Read::Repeated { ago: 1, is_asked_again: true };
+        assert_eq!(rereads.judge(&call, "fn a() {}", &all), Some(asked_again));
+        rereads.note(&read("c1", "a.rs"), "fn a() {}", &"m2".into());
+        let repeated = Read::Repeated { ago: 1, is_asked_again: false };
+        assert_eq!(rereads.judge(&call, "fn a() {}", &all), Some(repeated));
+        assert_eq!(rereads.judge(&call, "fn b() {}", &all), Some(Read::New));
     }
 
     /// Inserts `a=1`, asks for `a`, and tells what `abcd` is in the end.

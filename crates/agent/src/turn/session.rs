@@ -11,6 +11,7 @@ use longhaul_policy::Rule;
 use longhaul_sessions::Log;
 use tokio_util::sync::CancellationToken;
 
+use super::ahead::DraftAhead;
 use super::rereads::Rereads;
 use crate::deps::AgentDeps;
 use crate::editor::EditorContext;
@@ -53,6 +54,8 @@ pub(crate) struct AgentSession {
     pub(super) declined_at: Option<TokenCount>,
     /// The compaction that the model asked for, due before the next request.
     pub(super) compaction_request: Option<CompactionRequest>,
+    /// The summary for the next compaction that a model writes beside the turn.
+    pub(super) draft_ahead: DraftAhead,
     /// The rules that the user granted since the agent was started.
     pub(super) granted: Vec<Rule>,
     lineage: Lineage,
@@ -119,6 +122,7 @@ impl AgentSession {
             steps: 0,
             declined_at: None,
             compaction_request: None,
+            draft_ahead: DraftAhead::default(),
             granted: Vec::new(),
             lineage,
         }

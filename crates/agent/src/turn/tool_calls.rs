@@ -19,7 +19,7 @@ use super::own_calls::run_own_tool;
 use super::permission::{
     PreparedCall, ReadyCall, ask_approval, decide, offer_always, prepare_call, tool_use,
 };
-use super::rereads::{REREAD_NOTE, Read};
+use super::rereads::{REREAD_NOTE, Read, WORTH_A_NOTE, unchanged_note};
 use super::session::AgentSession;
 use super::state::TurnState;
 use super::tool_output::{cut_lines, summarise, truncate};
@@ -266,17 +266,28 @@ async fn finish_call(
     let whole = summary.as_ref().map_or(answer.outcome.text(), |summary| &summary.text);
     let (mut text, saved_as) = truncate(session, turn, &call, whole, answer.left_out, deps);
     let saved_as = summary.map(|summary| summary.saved_as).or(saved_as);
+    let is_plain = notes.is_empty() && answer.media.is_empty() && status == ToolStatus::Succeeded;
     for note in notes {
         text.push_str("\n\n");
         text.push_str(&note);
     }
     if let Some(read) = session.rereads.judge(&call, &text, session.conversation.transcript().messages()) {
         session.statistics.reads += 1;
-        if read == Read::Again {
-            session.statistics.rereads += 1;
-            session.statistics.reread_tokens += session.settings.estimator.text(&text).tokens();
-            text.push_str("\n\n");
-            text.push_str(REREAD_NOTE);
+        let size = session.settings.estimator.text(&text).tokens();
+        match read {
+            Read::Again => {
+                session.statistics.rereads += 1;
+                session.statistics.reread_tokens += size;
+                text.push_str("\n\n");
+                text.push_str(REREAD_NOTE);
+            }
+            Read::Repeated { ago, is_asked_again: false } if is_plain && text.len() >= WORTH_A_NOTE => {
+                text = unchanged_note(ago);
+                session.statistics.unchanged_reads += 1;
+                session.statistics.unchanged_tokens += size - session.settings.estimator.text(&text).tokens();
+                answer.shown = ToolDisplay::Line("unchanged".to_string());
+            }
+            Read::Repeated { .. } | Read::New => {}
         }
     }
     // The text of a file stays as it is, and cannot pass for memory all the same. Only a snapshot could pass for the

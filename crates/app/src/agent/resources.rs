@@ -6,7 +6,7 @@ use longhaul_agent::{Agent, AgentDeps, PromptDetail, SessionMemory};
 use longhaul_compaction::HostJob;
 use longhaul_engine::{CalibrationFile, Folder};
 use longhaul_tools::ToolSource;
-use longhaul_workspace::Home;
+use longhaul_workspace::{Home, SafeName};
 
 use super::compose::{agent_settings, budget, estimator, snapshots, surroundings};
 use super::{AgentOptions, Attendance, HelperModels, SubagentModels, Toolkit};
@@ -87,6 +87,7 @@ impl<'s> AgentResources<'s> {
         // What another session follows is its own affair, and stands in its log.
         self.toolkit.active_skills.forget();
         self.files = Folder::new(opened.project.home.root());
+        self.keep_checkpoints(&opened);
         let place = surroundings(&opened.project, &self.toolkit.folders, self.settings);
         let settings = agent_settings(
             &self.options,
@@ -98,6 +99,17 @@ impl<'s> AgentResources<'s> {
             place,
         );
         Agent::on(opened.log, settings).with_memory(memory)
+    }
+
+    /// Keeps the checkpoints of files in the folder of this session, unless settings say otherwise.
+    fn keep_checkpoints(&self, opened: &OpenSession) {
+        let checkpoints = &self.toolkit.checkpoints;
+        let id = opened.log.replay().info().session_id.clone();
+        let name = id.and_then(|id| SafeName::parse(&id).ok());
+        match name.filter(|_| self.settings.keeps_checkpoints()) {
+            Some(name) => checkpoints.keep_in(opened.project.home.checkpoints(&name), now),
+            None => checkpoints.stop(),
+        }
     }
 
     /// Reloads a project's saved rules, unless the user named others instead.
@@ -124,6 +136,7 @@ impl<'s> AgentResources<'s> {
             hooks: Some(self.toolkit.hook_points()),
             jobs: self.running.as_ref(),
             skills: Some(&self.toolkit.active_skills),
+            checkpoints: Some(&self.toolkit.checkpoints),
             ..self.helpers.join(&self.model, AgentDeps::new(&self.model.http, &self.files, &now, &new_id))
         }
     }

@@ -12,7 +12,7 @@ use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_mcp_client::McpServers;
 use longhaul_memory::SAVE_TOOL;
 use longhaul_skills::{CatalogRoom, Skills, render_catalog};
-use longhaul_tools::{Jobs, Tool};
+use longhaul_tools::{Checkpoints, Jobs, Tool};
 use longhaul_workspace::Home;
 
 use super::permissions::{load_permissions, trust_servers};
@@ -38,6 +38,8 @@ pub struct Toolkit {
     pub servers_left_out: Vec<(String, String)>,
     /// Commands in the background.
     pub jobs: Jobs,
+    /// What stood in files before tools changed them.
+    pub(crate) checkpoints: Checkpoints,
     /// The sub-agents that may be started.
     pub(crate) subagents: Subagents,
     /// Keeps memory, where the user wants an agent for that.
@@ -98,10 +100,11 @@ impl Toolkit {
         warnings.extend(hooks.warnings);
         warnings.extend(notices);
         let active_skills = ActiveSkills::default();
-        let jobs = Jobs::new();
+        let (jobs, checkpoints) = (Jobs::new(), Checkpoints::default());
         let shell = tools::shell_settings(settings, &folders, attendance, variables)?;
-        let tools = tools::load(settings, &folders, &context, &skills, &active_skills, &jobs, shell)
-            .context("could not set up the tools")?;
+        let tools =
+            tools::load(settings, &folders, &context, &skills, &active_skills, &checkpoints, &jobs, shell)
+                .context("could not set up the tools")?;
         let names = names_of(&tools, manager.as_ref());
         warnings.extend(found.subagents.unknown_tools(&names));
         warnings.extend(context.notes);
@@ -114,6 +117,7 @@ impl Toolkit {
             servers,
             servers_left_out,
             jobs,
+            checkpoints,
             subagents: found.subagents,
             manager,
             permissions,
@@ -139,9 +143,9 @@ impl Toolkit {
         let (skills, notices) = skills::load(settings, home, &context);
         let variables = settings.variables().for_commands(&settings.variable_rules(Some(home)));
         let shell = tools::shell_settings(settings, &self.folders, self.attendance, variables)?;
-        let jobs = &self.jobs;
+        let (folders, active, checkpoints) = (&self.folders, &self.active_skills, &self.checkpoints);
         self.tools =
-            tools::load(settings, &self.folders, &context, &skills, &self.active_skills, jobs, shell)
+            tools::load(settings, folders, &context, &skills, active, checkpoints, &self.jobs, shell)
                 .context("could not set up the tools")?;
         self.skills = skills;
         Ok(notices)

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory, SearchSkills};
+use longhaul_fetch::WebFetch;
 use longhaul_hooks::Variable;
 use longhaul_skills::{Skill, Skills, needs_search};
 use longhaul_tools::{
-    Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace, Roots,
-    RunShellCommand, ShellSettings, StopJob, Tool, WriteFile, WriteTodos,
+    Checkpoints, Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace,
+    Roots, RunShellCommand, ShellSettings, StopJob, Tool, WriteFile, WriteTodos,
 };
 use longhaul_workspace::FolderRecorder;
 
@@ -21,16 +22,19 @@ use crate::settings::Settings;
 use crate::workspace::WorkspaceContext;
 
 /// Every tool, for work in these folders.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn load(
     settings: &Settings,
     folders: &[PathBuf],
     context: &WorkspaceContext,
     skills: &Skills,
     active_skills: &ActiveSkills,
+    checkpoints: &Checkpoints,
     jobs: &Jobs,
     shell: ShellSettings,
 ) -> anyhow::Result<Vec<Box<dyn Tool>>> {
     let roots = Roots::new(&context.cwd, &folders[1..])?;
+    checkpoints.set_roots(roots.clone());
     let offered: Vec<Skill> = skills.enabled().cloned().collect();
     // What a skill refers to can be read, and neither searched nor changed.
     let of_skills = offered.iter().filter_map(Skill::folder).filter(|folder| folder.is_dir());
@@ -49,12 +53,17 @@ pub(super) fn load(
         Box::new(ListDirectory::new(readable, ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(Glob::new(roots.clone(), ignoring.clone())),
         Box::new(GrepSearch::new(roots.clone(), ignoring.clone()).with_outputs(tool_outputs)),
-        Box::new(Replace::new(roots.clone(), ignoring).with_recorder(recorder.clone())),
-        Box::new(WriteFile::new(roots.clone()).with_recorder(recorder)),
+        Box::new(
+            Replace::new(roots.clone(), ignoring)
+                .with_recorder(recorder.clone())
+                .with_checkpoints(checkpoints.clone()),
+        ),
+        Box::new(WriteFile::new(roots.clone()).with_recorder(recorder).with_checkpoints(checkpoints.clone())),
         Box::new(RunShellCommand::new(roots, shell, jobs.clone())),
         Box::new(ReadJobOutput::new(jobs.clone())),
         Box::new(StopJob::new(jobs.clone())),
         Box::new(WriteTodos),
+        Box::new(WebFetch::new(settings.fetching()?)),
     ];
     if !settings.has_memory_manager() {
         let (places, settings) = (context.places.clone(), context.settings.clone());

@@ -31,7 +31,7 @@ pub(crate) use window::calibration_file;
 pub use window::{ContextWindow, known_scale};
 
 /// A model, ready to be asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ChosenModel {
     /// Its provider.
     pub http: HttpModel,

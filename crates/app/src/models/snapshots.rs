@@ -1,5 +1,7 @@
 //! The model that writes snapshots.
 
+use std::sync::Arc;
+
 use longhaul_compaction::Draft;
 use longhaul_conversation::Consumption;
 use longhaul_engine::{
@@ -45,7 +47,7 @@ pub fn priced(chosen: &ChosenModel) -> ByModel<'_> {
 }
 
 /// The writer of snapshots: a model, or Longhaul itself.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SnapshotWriter(pub Option<ChosenModel>);
 
 impl Summariser for SnapshotWriter {
@@ -62,6 +64,10 @@ impl Summariser for SnapshotWriter {
             Some(chosen) => Box::pin(async move { priced(chosen).summarise(task).await }),
             None => Offline.summarise(task),
         }
+    }
+
+    fn detached(&self) -> Option<Arc<dyn Summariser>> {
+        self.0.is_some().then(|| Arc::new(self.clone()) as Arc<dyn Summariser>)
     }
 
     fn spend(&self, consumed: &Consumption) -> Spend {

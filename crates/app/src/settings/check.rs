@@ -226,11 +226,11 @@ mod tests {
             &[],
         );
         check_unhonoured(
-            r#"{"modelConfigs": {"a": {}}, "general": {"vimMode": true, "checkpointing": {"enabled": true}}, "telemetry": {"enabled": true}}"#,
+            r#"{"modelConfigs": {"a": {}}, "general": {"vimMode": true, "maxAttempts": 3}, "telemetry": {"enabled": true}}"#,
             &[
                 ("modelConfigs", false),
                 ("general.vimMode", false),
-                ("general.checkpointing", false),
+                ("general.maxAttempts", false),
                 ("telemetry", false),
             ],
         );

@@ -102,7 +102,12 @@ impl Settings {
             money: self.value(&["longhaul", "compaction", "maxCost"]).and_then(Value::as_f64),
         };
         let defaults = longhaul_engine::Settings::default();
-        longhaul_engine::Settings { fallback, verify, counting, pre_compress, caps, ..defaults }
+        let is_off = |value: &Value| value.as_bool() == Some(false);
+        let prepare_at = match self.value(&["longhaul", "compaction", "prepare"]).is_some_and(is_off) {
+            true => None,
+            false => defaults.prepare_at,
+        };
+        longhaul_engine::Settings { fallback, verify, counting, pre_compress, caps, prepare_at, ..defaults }
     }
 
     /// The telemetry file; one without a folder is in the home.

@@ -7,6 +7,7 @@ mod compaction;
 mod document;
 mod edit;
 mod expand;
+mod fetch;
 mod guard;
 mod keys;
 mod kind;

@@ -76,7 +76,6 @@ pub(super) const UNREAD: &[Unread] = &[
     unread("context.fileFiltering.enableFileWatcher", Treatment::NoEffect),
     unread("context.fileFiltering.enableFuzzySearch", Treatment::NoEffect),
     unread("context.fileFiltering.enableRecursiveFileSearch", Treatment::NoEffect),
-    unread("general.checkpointing", Treatment::Unsupported),
     unread("general.debugKeystrokeLogging", Treatment::NoEffect),
     unread("general.devtools", Treatment::NoEffect),
     unread("general.disableAutoUpdate", Treatment::NoEffect),

@@ -41,6 +41,11 @@ impl Settings {
         StepLimits { session, ..StepLimits::default() }
     }
 
+    /// Returns true if what tools change in files is kept, so that it can be restored.
+    pub(crate) fn keeps_checkpoints(&self) -> bool {
+        self.value(&["general", "checkpointing", "enabled"]).and_then(Value::as_bool) != Some(false)
+    }
+
     /// Returns true if loop detection is on.
     pub(crate) fn watches_loops(&self) -> bool {
         self.value(&["model", "disableLoopDetection"]).and_then(Value::as_bool) != Some(true)

@@ -46,6 +46,7 @@ fn masking(messages: &[Message], replacements: &[Replacement]) -> Masking {
 
 fn report(outcome: &PassOutcome) -> CompactionReport {
     let PassOutcome { result, account, .. } = outcome;
+    let money = account.spend.money + account.prepared.map_or(0.0, |prepared| prepared.money);
     CompactionReport {
         status: result.status.as_str().into(),
         rung: result.report.rung.into(),
@@ -53,7 +54,7 @@ fn report(outcome: &PassOutcome) -> CompactionReport {
         tokens: CompactionTokens { before: result.before, after: result.after, added: result.added },
         summariser: result.report.summariser.into(),
         model: account.model.clone(),
-        cost: (account.spend.money > 0.0).then_some(account.spend.money),
+        cost: (money > 0.0).then_some(money),
         ms: result.report.duration.map_or(0, |duration| duration.as_millis() as u64),
         names: result.report.names.map(|names| RecordedNames { kept: names.kept, of: names.of }),
     }

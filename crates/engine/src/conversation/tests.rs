@@ -1,3 +1,5 @@
+mod ahead;
+
 use std::fs;
 use std::sync::Mutex;
 use std::time::Duration;

@@ -9,6 +9,7 @@ mod prompts;
 mod refusal;
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use longhaul_compaction::{Draft, Input, Plan};
@@ -34,6 +35,11 @@ pub trait Summariser: Send + Sync {
 
     /// Writes the draft. Dropping the future cancels it; nothing has happened then but what the meter of the task counted.
     fn summarise<'a>(&'a self, task: &'a SummaryTask<'a>) -> BoxFuture<'a, Result<Draft, SummaryError>>;
+
+    /// The same summariser as a value of its own, which can work beside a turn; none where it cannot.
+    fn detached(&self) -> Option<Arc<dyn Summariser>> {
+        None
+    }
 
     /// The cost of having consumed this.
     fn spend(&self, consumed: &Consumption) -> Spend {

@@ -18,6 +18,7 @@ use tower_service::Service;
 
 use super::dial::{Connection, Connector, Dial, DialError, Dialling, Io, Target};
 use super::proxy::{Proxies, Proxy};
+use super::reach::Reach;
 use super::tls::Tls;
 use super::trust::Certificates;
 
@@ -40,6 +41,8 @@ pub struct Network {
     pub certificates: Certificates,
     /// The connect timeout.
     pub connect_timeout: Duration,
+    /// The addresses that may be connected to; a proxy is always reached.
+    pub reach: Reach,
 }
 
 impl Default for Network {
@@ -48,6 +51,7 @@ impl Default for Network {
             proxies: Proxies::default(),
             certificates: Certificates::default(),
             connect_timeout: Duration::from_secs(15),
+            reach: Reach::Anywhere,
         }
     }
 }
@@ -61,9 +65,10 @@ impl HttpClient {
         tcp.enforce_http(false);
         tcp.set_connect_timeout(Some(network.connect_timeout));
         let tls = Tls::new(network.certificates);
+        let reach = network.reach;
         Self {
             proxies: proxies.clone(),
-            ..Self::with_dial(Arc::new(Dialler { tcp, tls: Arc::new(tls), proxies }))
+            ..Self::with_dial(Arc::new(Dialler { tcp, tls: Arc::new(tls), proxies, reach }))
         }
     }
 
@@ -95,6 +100,7 @@ struct Dialler {
     tcp: HttpConnector,
     tls: Arc<Tls>,
     proxies: Proxies,
+    reach: Reach,
 }
 
 impl Dial for Dialler {
@@ -102,9 +108,16 @@ impl Dial for Dialler {
         let tcp = self.tcp.clone();
         let tls = self.tls.clone();
         let proxy = self.proxies.for_target(&target).cloned();
+        let reach = self.reach;
         Box::pin(async move {
+            if !reach.allows_name(&target.host) {
+                return Err(out_of_reach(&target));
+            }
             let Some(proxy) = proxy else {
-                let io = open(tcp, &target).await?;
+                let io = match reach {
+                    Reach::Anywhere => open(tcp, &target).await?,
+                    Reach::PublicInternet => open_public(tcp, &target).await?,
+                };
                 return secured(io, &target, &tls, target.is_secure).await;
             };
             let to_proxy = open(tcp, &proxy.target).await.map_err(|error| DialError {
@@ -130,6 +143,26 @@ async fn open(mut tcp: HttpConnector, target: &Target) -> Result<TcpStream, Dial
         Ok(connection) => Ok(TokioIo::into_inner(connection)),
         Err(error) => Err(DialError::passing(innermost(&error))),
     }
+}
+
+/// Opens a TCP connection to an address of the host that is public: what was checked is what is connected to.
+async fn open_public(tcp: HttpConnector, target: &Target) -> Result<TcpStream, DialError> {
+    let found = tokio::net::lookup_host((target.host.as_str(), target.port)).await;
+    let addresses: Vec<_> = found.map_err(|error| DialError::passing(error.to_string()))?.collect();
+    let public = addresses.iter().filter(|address| Reach::PublicInternet.allows(address.ip()));
+    let mut failed = out_of_reach(target);
+    for address in public {
+        let host = address.ip().to_string();
+        match open(tcp.clone(), &Target { host, ..target.clone() }).await {
+            Ok(connection) => return Ok(connection),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn out_of_reach(target: &Target) -> DialError {
+    DialError::lasting(format!("{} is on this machine or in a private network", target.host))
 }
 
 async fn secured(

@@ -5,6 +5,7 @@ mod attach;
 mod command_queue;
 mod pages;
 mod prompts;
+mod rewind;
 mod skills;
 mod status_line;
 #[cfg(test)]
@@ -186,7 +187,8 @@ impl<S: Services> Driver<S> {
             DriverCommand::ListSessions => self.list_sessions(),
             DriverCommand::Resume(session) => self.resume(&session).await,
             DriverCommand::ListTurns => self.list_turns(),
-            DriverCommand::RewindTo(message) => self.rewind_to(&message),
+            DriverCommand::RewindTo(message) => self.rewind_to(&message).await,
+            DriverCommand::UndoRestore => self.undo_restore().await,
             DriverCommand::Clear => self.clear().await,
             DriverCommand::SwitchModel(name) => self.switch_model(&name),
             DriverCommand::SetMode(mode) => self.set_mode(mode),
@@ -511,15 +513,6 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    fn rewind_to(&mut self, message: &MessageId) -> Result<(), Notice> {
-        self.agent.conversation_mut().rewind_to(message).map_err(|error| failure(&error))?;
-        self.notify(
-            Notice::good("Rewound to before that message.")
-                .with_hint("Only the conversation was rewound; files are unchanged."),
-        );
-        Ok(())
-    }
-
     async fn clear(&mut self) -> Result<(), Notice> {
         let cancel = CancellationToken::new();
         self.agent.end_session(EndReason::Clear, &self.services.host(), &cancel).await;
@@ -644,7 +637,7 @@ fn event_handler<'a, S: Services>(
 
 /// The cost of an event in dollars, if it is known.
 fn cost_of<S: Services>(event: &Event, caller: Spender<'_>, services: &S) -> Option<f64> {
-    use longhaul_engine::Event::{Applied, Cancelled, Refused};
+    use longhaul_engine::Event::{Applied, Cancelled, DraftDropped, DraftWritten, Refused};
     match event {
         Event::Spent { on, consumed } => {
             let caller = match on {
@@ -653,9 +646,13 @@ fn cost_of<S: Services>(event: &Event, caller: Spender<'_>, services: &S) -> Opt
             };
             services.cost(caller, &consumed.usage_with_estimates()?)
         }
-        Event::Compaction(Applied { spend, .. } | Refused { spend, .. } | Cancelled { spend, .. }) => {
-            Some(spend.money).filter(|money| *money > 0.0)
-        }
+        Event::Compaction(
+            Applied { spend, .. }
+            | Refused { spend, .. }
+            | Cancelled { spend, .. }
+            | DraftWritten { spend, .. }
+            | DraftDropped { spend, .. },
+        ) => Some(spend.money).filter(|money| *money > 0.0),
         Event::Subagent { name, event, .. } => cost_of(event, Spender::Subagent(name), services),
         _ => None,
     }

@@ -308,6 +308,11 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
             _ => format!("{count}, {tokens} tokens ({} of all reads)", percent(rate)),
         };
         page.fact("files read again", format!("{read}, unchanged, after a compaction"));
+        if statistics.unchanged_reads > 0 {
+            let saved = short_tokens(statistics.unchanged_tokens);
+            let text = format!("{}, {saved} tokens not sent again", statistics.unchanged_reads);
+            page.fact("still in context", text);
+        }
     }
     if !statistics.tools.is_empty() {
         page.heading("Tools");

@@ -179,6 +179,16 @@ impl OpenFolder {
         Ok(())
     }
 
+    /// Removes a file, unless somebody changed it since it was found.
+    pub(crate) fn remove(&self, name: &OsStr, found: &Metadata) -> io::Result<()> {
+        if !is_same(found, &self.open_file(name)?.metadata()?) {
+            return Err(changed_meanwhile());
+        }
+        unlinkat(&self.handle, name, AtFlags::empty())?;
+        self.sync();
+        Ok(())
+    }
+
     /// Writes the bytes durably to a temporary file.
     fn stage(&self, bytes: &[u8], existing: Option<&Metadata>) -> io::Result<StagedFile<'_>> {
         // The replacement of a private file is private from its first byte.

@@ -122,6 +122,17 @@ impl OpenFolder {
     }
 }
 
+impl OpenFolder {
+    /// Removes a file, unless somebody changed it since it was found.
+    pub(crate) fn remove(&self, name: &OsStr, found: &Metadata) -> io::Result<()> {
+        self.check(&self.place)?;
+        if !is_same(found, &self.open_file(name)?.metadata()?) {
+            return Err(changed_meanwhile());
+        }
+        fs::remove_file(self.place.join(name))
+    }
+}
+
 impl From<FileType> for FolderEntryKind {
     fn from(told: FileType) -> Self {
         match told {

@@ -1,5 +1,6 @@
 //! Whole turns against scripted models, each in a folder of its own.
 
+mod ahead_tests;
 mod asking_tests;
 mod background_tests;
 mod basic_tests;

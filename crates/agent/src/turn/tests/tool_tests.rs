@@ -439,6 +439,27 @@ fn reading_again_what_a_compaction_left_out_is_counted() {
 }
 
 #[test]
+fn what_still_stands_above_is_not_sent_again_unless_the_model_insists() {
+    let (mut trial, _) = trial_with_tools(settings(30_000));
+    let long = words(300);
+    let model = ScriptedModel::new([
+        ScriptedReply::parts([look("c1", &long)]),
+        ScriptedReply::parts([look("c2", &long)]),
+        ScriptedReply::parts([look("c3", &long)]),
+        ScriptedReply::parts([look("c4", &long)]),
+        ScriptedReply::text("Done."),
+    ]);
+    assert_eq!(trial.run("Read.", &model), TurnEnd::Finished(FinishReason::Stop));
+    let noted =
+        results(&trial).into_iter().filter(|(_, _, text)| text.starts_with("[Unchanged since you read it "));
+    assert_eq!(noted.map(|(call, ..)| call.to_string()).collect::<Vec<_>>(), ["c2", "c4"]);
+    let statistics = trial.agent.statistics();
+    assert_eq!((statistics.reads, statistics.rereads, statistics.unchanged_reads), (4, 0, 2));
+    assert!(statistics.unchanged_tokens > TokenCount(800), "{}", statistics.unchanged_tokens);
+    trial.check_valid();
+}
+
+#[test]
 fn what_was_compacted_away_can_be_recalled() {
     let (mut trial, _) = trial_with_tools(settings(8_000));
     let recall = |id: &str, query: &str| call(id, "recall_history", json!({"query": query}));

@@ -87,6 +87,8 @@ pub(super) fn statistics(statistics: &Statistics) -> Value {
         "reads": statistics.reads,
         "rereads": statistics.rereads,
         "reread_tokens": statistics.reread_tokens.0,
+        "unchanged_reads": statistics.unchanged_reads,
+        "unchanged_tokens": statistics.unchanged_tokens.0,
         "tools": tools,
     })
 }
@@ -165,6 +167,12 @@ pub(super) fn compaction(event: &Event) -> Value {
             json!({"phase": "planned", "rung": rung, "reason": reason, "files": files})
         }
         Event::Summarising { by } => json!({"phase": "summarising", "by": by.as_str()}),
+        Event::DraftWritten { messages, duration, spend } => {
+            json!({"phase": "prepared", "messages": messages, "milliseconds": ms(duration), "spend": spend})
+        }
+        Event::DraftDropped { reason, spend } => {
+            json!({"phase": "preparation_dropped", "reason": reason, "spend": spend})
+        }
         Event::Reviewed { is_improved } => json!({"phase": "reviewed", "improved": is_improved}),
         Event::Summarised { by, tokens, duration, spend } => json!({
             "phase": "summarised", "by": by.as_str(), "tokens": tokens, "milliseconds": ms(duration), "spend": spend,

@@ -428,7 +428,9 @@ fn cost_of_compaction(event: &Compacting) -> f64 {
     match event {
         Compacting::Applied { spend, .. }
         | Compacting::Refused { spend, .. }
-        | Compacting::Cancelled { spend, .. } => spend.money,
+        | Compacting::Cancelled { spend, .. }
+        | Compacting::DraftWritten { spend, .. }
+        | Compacting::DraftDropped { spend, .. } => spend.money,
         _ => 0.0,
     }
 }
