@@ -7,7 +7,9 @@ use longhaul_archive::{
     Archive, ArchiveError, ArchivedSession, DocumentSource, SkippedSource, Source, SyncOptions, SyncReport,
 };
 use longhaul_conversation::Timestamp;
-use longhaul_stores::{Agent, FoundSession, Notice, Retention, StoreReadError, read_session_document, split_session_path};
+use longhaul_stores::{
+    Agent, FoundSession, Notice, Retention, StoreReadError, read_session_document, split_session_path,
+};
 use longhaul_workspace::LockTimeout;
 
 use crate::clock;
@@ -263,7 +265,13 @@ mod tests {
     #[track_caller]
     fn check(agent: &str, path: &str, name: &str, resume: Option<&str>) {
         let path = PathBuf::from(path);
-        let source = Source { agent: agent.into(), session: name_of(agent, &path), project: None, path, document: None };
+        let source = Source {
+            agent: agent.into(),
+            session: name_of(agent, &path),
+            project: None,
+            path,
+            document: None,
+        };
         assert_eq!(source.session, name);
         assert_eq!(resume_command(&source).as_deref(), resume);
     }

@@ -127,9 +127,8 @@ pub fn recall_with(
     let mut search = request.search()?;
     let unread = observe_all(&mut search, &scanned, whole);
     let question = Question { filter: request.filter.clone(), ..Question::new(request.query, request.now) };
-    let ranked = archive
-        .ranking_of(&question, &indexed, Some(&search))
-        .context("could not search the archive")?;
+    let ranked =
+        archive.ranking_of(&question, &indexed, Some(&search)).context("could not search the archive")?;
     let hits = pick_hits(search.query(), &ranked, request.limit, &mut |wanted| {
         let copies = archive.fetch_of(wanted, &indexed);
         let read = fetch(wanted, &scanned, whole);

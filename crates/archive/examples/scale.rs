@@ -23,7 +23,9 @@ fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["generate", folder, messages, files] => generate(Path::new(folder), messages.parse()?, files.parse()?),
+        ["generate", folder, messages, files] => {
+            generate(Path::new(folder), messages.parse()?, files.parse()?)
+        }
         ["sync", folder] => sync(Path::new(folder)),
         ["query", folder, words] => query(Path::new(folder), words),
         ["fts", folder] => fts(Path::new(folder)),
@@ -56,8 +58,9 @@ impl Random {
 
 fn vocabulary() -> Vec<String> {
     const SYLLABLES: [&str; 32] = [
-        "ba", "cor", "den", "fi", "gra", "hol", "im", "jun", "ka", "lor", "mi", "nes", "ot", "per", "qui", "rav",
-        "sel", "tur", "ul", "ven", "wor", "xi", "yas", "zen", "con", "re", "pre", "sta", "tion", "ing", "er", "ly",
+        "ba", "cor", "den", "fi", "gra", "hol", "im", "jun", "ka", "lor", "mi", "nes", "ot", "per", "qui",
+        "rav", "sel", "tur", "ul", "ven", "wor", "xi", "yas", "zen", "con", "re", "pre", "sta", "tion",
+        "ing", "er", "ly",
     ];
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let mut words: Vec<String> = Vec::with_capacity(WORDS);
@@ -80,13 +83,20 @@ fn generate(folder: &Path, messages: usize, files: usize) -> anyhow::Result<()> 
     for file in 0..files {
         let place = folder.join("sessions").join(format!("{:02x}", file % 256));
         fs::create_dir_all(&place)?;
-        let id = format!("{file:08x}-{:04x}-4000-8000-{:012x}", random.below(65_536), random.next() % (1 << 48));
+        let id =
+            format!("{file:08x}-{:04x}-4000-8000-{:012x}", random.below(65_536), random.next() % (1 << 48));
         let mut out = BufWriter::new(fs::File::create(place.join(format!("{id}.jsonl")))?);
         for message in 0..each {
             let (second, role) = (message * 20 % 60, ["user", "assistant"][message % 2]);
             let text = text(&mut random, &words, message);
             bytes += text.len();
-            let at = format!("2026-{:02}-{:02}T{:02}:{:02}:{second:02}Z", 1 + file % 10, 1 + file % 28, message / 180 % 24, message / 3 % 60);
+            let at = format!(
+                "2026-{:02}-{:02}T{:02}:{:02}:{second:02}Z",
+                1 + file % 10,
+                1 + file % 28,
+                message / 180 % 24,
+                message / 3 % 60
+            );
             let content = serde_json::to_string(&text)?;
             let content = match role {
                 "user" => content,
@@ -110,7 +120,10 @@ fn text(random: &mut Random, words: &[String], message: usize) -> String {
         3 => {
             for _ in 0..3 + random.below(8) {
                 let (one, other, third) = (word(random), word(random), word(random));
-                text.push_str(&format!("    let {one}_{other} = {third}.{other}(self.{one}, {});\n", random.below(10_000)));
+                text.push_str(&format!(
+                    "    let {one}_{other} = {third}.{other}(self.{one}, {});\n",
+                    random.below(10_000)
+                ));
             }
         }
         // What a program says.
@@ -118,7 +131,11 @@ fn text(random: &mut Random, words: &[String], message: usize) -> String {
             for _ in 0..2 + random.below(6) {
                 let (one, other) = (word(random), word(random));
                 let (line, column) = (random.below(2_000), random.below(120));
-                text.push_str(&format!("src/{one}/{other}.rs:{line}:{column}: warning: unused `{}_{one}` ({:08x})\n", word(random), random.next() as u32));
+                text.push_str(&format!(
+                    "src/{one}/{other}.rs:{line}:{column}: warning: unused `{}_{one}` ({:08x})\n",
+                    word(random),
+                    random.next() as u32
+                ));
             }
         }
         _ => {

@@ -31,6 +31,8 @@ pub struct Archive {
     pub(crate) index: Index,
     /// Where a damaged index was set aside.
     pub(crate) damaged: Option<PathBuf>,
+    /// True if copies were replaced, so that their blocks may go.
+    pub(crate) has_unused: bool,
 }
 
 impl Archive {
@@ -49,6 +51,7 @@ impl Archive {
             log: SourceLog::load(&folder.join("sources.jsonl"))?,
             index,
             damaged: (!was_damaged && damaged().exists()).then(damaged),
+            has_unused: false,
         })
     }
 
@@ -348,8 +351,7 @@ pub(crate) fn find_named<'a>(
 ) -> Option<&'a ArchivedSession> {
     let own = name.split('/').next().unwrap_or(name);
     sessions.clone().find(|session| session.source.session == own).or_else(|| {
-        let mut found =
-            sessions.filter(|session| own.len() >= 4 && session.source.session.starts_with(own));
+        let mut found = sessions.filter(|session| own.len() >= 4 && session.source.session.starts_with(own));
         found.next().filter(|_| found.next().is_none())
     })
 }

@@ -93,7 +93,6 @@ impl ArchivedSession {
             Some(document) => &document.database,
             None => &self.source.path,
         };
-        std::fs::symlink_metadata(place)
-            .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+        std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
     }
 }

@@ -198,8 +198,7 @@ impl Archive {
                 report.indexed += self.index_pending()?;
             }
         }
-        if report.copied > 0 {
-            // What documents were before they were written anew.
+        if std::mem::take(&mut self.has_unused) {
             self.remove_unused()?;
         }
         report.indexed += self.index_pending()?;
@@ -272,6 +271,7 @@ impl Archive {
 
     /// Takes a session out of the index, as its copy is about to be replaced.
     fn unindex(&mut self, session: &crate::ArchivedSession) -> Result<(), ArchiveError> {
+        self.has_unused = true;
         let text = crate::blocks::BlockReader::new(&self.blocks, &session.blocks);
         let mut writer = IndexWriter::begin(&mut self.index)?;
         writer.remove(session.id as i64, text)?;
@@ -382,9 +382,8 @@ fn prefix(file: &mut File, length: u64) -> io::Result<String> {
 pub(crate) fn holds_all(state: &SourceState, source: &Source) -> bool {
     match &source.document {
         Some(document) => state.version == Some(document.version),
-        None => std::fs::metadata(&source.path).is_ok_and(|metadata| {
-            !is_changed(state, &metadata, i64::MIN) && state.offset == metadata.len()
-        }),
+        None => std::fs::metadata(&source.path)
+            .is_ok_and(|metadata| !is_changed(state, &metadata, i64::MIN) && state.offset == metadata.len()),
     }
 }
 

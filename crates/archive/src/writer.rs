@@ -155,12 +155,8 @@ impl<'a> IndexWriter<'a> {
 
     /// Takes a session out; its text must still be there.
     pub(crate) fn remove(&mut self, source: i64, text: impl Read) -> Result<(), ArchiveError> {
-        let known: HashMap<String, u32> = self
-            .store
-            .chains_of(source)?
-            .into_iter()
-            .map(|chain| (chain.name, chain.passages))
-            .collect();
+        let known: HashMap<String, u32> =
+            self.store.chains_of(source)?.into_iter().map(|chain| (chain.name, chain.passages)).collect();
         let mut readers: HashMap<String, PassageReader> = HashMap::new();
         let _ = each_message(text, &mut |chain, message| {
             let Some(count) = known.get(chain) else { return };

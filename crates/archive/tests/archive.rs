@@ -253,7 +253,8 @@ fn read_document(source: &Source) -> std::io::Result<Vec<u8>> {
 fn sessions_of_a_database_are_copied_when_they_change() {
     let place = Place::new();
     let export = |id: &str, texts: &[&str]| {
-        let part = |text: &&str| serde_json::json!({"id": format!("prt_{text}"), "type": "text", "text": text});
+        let part =
+            |text: &&str| serde_json::json!({"id": format!("prt_{text}"), "type": "text", "text": text});
         let document = serde_json::json!({
             "info": {"id": id, "title": "A cart", "directory": "/srv/shop", "time": {"created": 1_795_032_572_311_u64}},
             "messages": [{"info": {"id": "msg_1", "role": "user", "time": {"created": 1_795_032_572_311_u64}},
@@ -344,8 +345,9 @@ fn a_full_disk_stops_a_sync_that_goes_on_later() {
     let place = Place::new();
     for number in 0..30 {
         // Text that does not get much shorter.
-        let words: Vec<String> =
-            (0..4_000_u64).map(|word| format!("{:x}", (word + number * 4_000).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        let words: Vec<String> = (0..4_000_u64)
+            .map(|word| format!("{:x}", (word + number * 4_000).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+            .collect();
         place.write(&format!("s{number:02}"), &[&words.join(" "), "yes"]);
     }
     let Some(disk) = SmallDisk::mount(&place.archive_folder(), "1500k") else { return };

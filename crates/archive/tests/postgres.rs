@@ -14,7 +14,7 @@ use longhaul_archive::{
 use longhaul_recall::SearchFilter;
 use proptest::prelude::*;
 use support::place::{Place, lines, now, options, scan, sentence};
-use support::server::{Database, Server};
+use support::server::{Database, Pooler, Server};
 
 fn push(archive: &Archive, team: &mut TeamArchive) -> Result<PushReport, ArchiveError> {
     let sessions: Vec<(&ArchivedSession, Option<&str>)> =
@@ -62,13 +62,12 @@ fn each_tenant_has_the_hits_of_a_scan_of_its_own() {
     let mut bob = open(&database, "bob");
     let sessions = || prop::collection::vec(prop::collection::vec(sentence(), 1..10), 1..4);
     let input = (sessions(), sessions(), sentence(), prop::collection::vec(sentence(), 1..4));
-    let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() };
     let check = |(hers, his, more, queries): (Vec<Vec<String>>, Vec<Vec<String>>, String, Vec<String>)| {
         let places = [Place::new(), Place::new()];
         let mut archives = [places[0].archive(), places[1].archive()];
         let teams = [&mut alice, &mut bob];
-        for (((place, archive), team), own) in
-            places.iter().zip(&mut archives).zip(teams).zip([&hers, &his])
+        for (((place, archive), team), own) in places.iter().zip(&mut archives).zip(teams).zip([&hers, &his])
         {
             write_sessions(place, own);
             place.sync(archive);
@@ -85,7 +84,8 @@ fn each_tenant_has_the_hits_of_a_scan_of_its_own() {
             prop_assert_eq!((report.pushed, report.deleted), (0, 0));
         }
         for (archive, team) in archives.iter_mut().zip([&mut alice, &mut bob]) {
-            let with_fixed = queries.iter().map(String::as_str).chain(["m2", "config last week", "ring buffer"]);
+            let with_fixed =
+                queries.iter().map(String::as_str).chain(["m2", "config last week", "ring buffer"]);
             for query in with_fixed {
                 for kinds in [vec![], vec![longhaul_recall::Kind::Model]] {
                     let filter = SearchFilter { kinds, since: None };
@@ -109,7 +109,11 @@ fn each_tenant_has_the_hits_of_a_scan_of_its_own() {
     runner.run(&input, |input| (cell.borrow_mut())(input)).expect("equal hits");
     // Nothing is left of what was deleted, but that it was.
     for table in TABLES.iter().filter(|table| !["deleted", "total"].contains(table)) {
-        assert_eq!(database.ask("postgres", &format!("SELECT count(*) FROM longhaul.{table}")), "0", "{table}");
+        assert_eq!(
+            database.ask("postgres", &format!("SELECT count(*) FROM longhaul.{table}")),
+            "0",
+            "{table}"
+        );
     }
     assert_eq!(database.ask("postgres", "SELECT sum(passages) + sum(bytes) FROM longhaul.total"), "0");
 }
@@ -126,11 +130,11 @@ fn no_query_of_a_tenant_reaches_rows_of_another() {
         let mut team = open(&database, role);
         push(&archive, &mut team).expect("pushed");
     }
-    let everything = |role: &str, table: &str| {
-        database.ask(role, &format!("SELECT count(*) FROM longhaul.{table}"))
-    };
+    let everything =
+        |role: &str, table: &str| database.ask(role, &format!("SELECT count(*) FROM longhaul.{table}"));
     let asked = prop::sample::select(TABLES.to_vec());
-    let setting = prop::sample::select(vec!["", "bob", "postgres", "BOB", "bob ", "'; SELECT 1; --", "nobody"]);
+    let setting =
+        prop::sample::select(vec!["", "bob", "postgres", "BOB", "bob ", "'; SELECT 1; --", "nobody"]);
     let statement = prop::sample::select(vec![
         "SELECT count(*) FROM longhaul.{table} WHERE tenant <> 'alice'",
         "SELECT count(*) FROM longhaul.{table} WHERE tenant = 'bob'",
@@ -140,7 +144,7 @@ fn no_query_of_a_tenant_reaches_rows_of_another() {
         "WITH changed AS (UPDATE longhaul.{table} SET tenant = 'alice' WHERE tenant = 'bob' RETURNING 1) SELECT count(*) FROM changed",
     ]);
     let before: Vec<String> = TABLES.iter().map(|table| everything("postgres", table)).collect();
-    let config = ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     runner
         .run(&(asked, setting, statement), |(table, setting, statement)| {
@@ -183,7 +187,8 @@ fn several_write_at_once() {
             scope.spawn(move || {
                 for number in 0..12 {
                     // The names of two machines may be the same.
-                    place.write(&format!("s{number}"), &[&format!("ring buffer {writer} of {number}"), "yes"]);
+                    place
+                        .write(&format!("s{number}"), &[&format!("ring buffer {writer} of {number}"), "yes"]);
                 }
                 let mut archive = place.archive();
                 place.sync(&mut archive);
@@ -239,7 +244,8 @@ fn a_lost_connection_loses_nothing() {
         });
         let mut pushed = 0;
         loop {
-            let done = TeamArchive::open(&team_of(&database, "alice")).and_then(|mut team| push(&archive, &mut team));
+            let done = TeamArchive::open(&team_of(&database, "alice"))
+                .and_then(|mut team| push(&archive, &mut team));
             match done {
                 Ok(report) => {
                     pushed += report.pushed;
@@ -282,7 +288,8 @@ fn what_was_copied_exactly_is_pushed_redacted() {
     team.export(&session, &mut text).expect("exported");
     let text = String::from_utf8(text).expect("text");
     assert!(text.contains("[REDACTED]") && !text.contains(&token));
-    let found = format!("SELECT count(*) FROM longhaul.posting WHERE token LIKE '%{}%'", &token[4..].to_lowercase());
+    let found =
+        format!("SELECT count(*) FROM longhaul.posting WHERE token LIKE '%{}%'", &token[4..].to_lowercase());
     assert_eq!(database.ask("postgres", &found), "0");
 }
 
@@ -309,6 +316,35 @@ fn statements_suit_a_pooler() {
         assert!(!statement.to_uppercase().starts_with("SET ") && !statement.contains("PREPARE"), "{line}");
     }
     assert!(unnamed > 20 && settings > 3, "{unnamed} {settings}\n{log}");
+}
+
+/// Six clients of two tenants share two connections each.
+#[test]
+fn clients_of_a_pooler_see_their_own() {
+    let Some(database) = database("pooler") else { return };
+    let Some(pooler) = Pooler::start(&database, &["alice", "bob"]) else { return };
+    std::thread::scope(|scope| {
+        for (role, writer) in [("alice", 0), ("bob", 1), ("alice", 2), ("bob", 3), ("alice", 4), ("bob", 5)] {
+            let pooler = &pooler;
+            scope.spawn(move || {
+                let place = Place::new();
+                for number in 0..5 {
+                    place.write(&format!("{role}{writer}{number}"), &[&format!("walrus of {role}"), "yes"]);
+                }
+                let mut archive = place.archive();
+                place.sync(&mut archive);
+                let options = TeamOptions { url: pooler.url(role), tenant: String::new() };
+                let mut team = TeamArchive::open(&options).expect("it opens");
+                assert_eq!(push(&archive, &mut team).expect("pushed").pushed, 5);
+                for hit in team.recall(&Question::new("walrus", now()), 50).expect("hits") {
+                    assert!(hit.session.as_str().starts_with(role), "{role} found {}", hit.session);
+                }
+            });
+        }
+    });
+    for role in ["alice", "bob"] {
+        assert_eq!(open(&database, role).sessions().expect("sessions").len(), 15);
+    }
 }
 
 #[test]

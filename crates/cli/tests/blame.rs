@@ -80,7 +80,8 @@ impl World {
     }
 
     fn random(&mut self, below: usize) -> usize {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random =
+            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.random >> 33) as usize % below.max(1)
     }
 
@@ -88,7 +89,10 @@ impl World {
     fn new_lines(&mut self) -> Vec<String> {
         self.words += 1;
         let word = self.words;
-        let mut lines = vec![format!("fn step_{word}(cart: &mut Cart) {{"), format!("    cart.add(item_{word}, {word});")];
+        let mut lines = vec![
+            format!("fn step_{word}(cart: &mut Cart) {{"),
+            format!("    cart.add(item_{word}, {word});"),
+        ];
         for more in 0..self.random(4) {
             lines.push(format!("    cart.check_{more}(limit_{word});"));
         }
@@ -135,7 +139,8 @@ impl World {
         let line = match is_codex {
             true => {
                 if log.is_empty() {
-                    let meta = json!({"timestamp": at, "type": "session_meta", "payload": {"id": id, "cwd": root}});
+                    let meta =
+                        json!({"timestamp": at, "type": "session_meta", "payload": {"id": id, "cwd": root}});
                     writeln!(log, "{meta}").expect("text");
                 }
                 json!({"timestamp": at, "type": "response_item", "payload": {"type": "message", "role": "user",
@@ -168,7 +173,10 @@ impl World {
         let after = lines[start + gone..last].iter();
         let new: Vec<String> = before.chain(new).chain(after).cloned().collect();
         let path = self.path(self.files[file].0);
-        let number = { self.sessions[session].calls += 1; self.sessions[session].calls };
+        let number = {
+            self.sessions[session].calls += 1;
+            self.sessions[session].calls
+        };
         let at = self.at();
         let root = self.root();
         let Session { id, is_codex, log, requests, .. } = &mut self.sessions[session];
@@ -194,9 +202,13 @@ impl World {
         } else {
             let (name, input) = match is_new {
                 true => ("Write", json!({"file_path": path, "content": new.join("\n") + "\n"})),
-                false => ("Edit", json!({"file_path": path, "old_string": lines[first..last].join("\n"), "new_string": new.join("\n")})),
+                false => (
+                    "Edit",
+                    json!({"file_path": path, "old_string": lines[first..last].join("\n"), "new_string": new.join("\n")}),
+                ),
             };
-            let call = json!([{"type": "tool_use", "id": format!("t{number}"), "name": name, "input": input}]);
+            let call =
+                json!([{"type": "tool_use", "id": format!("t{number}"), "name": name, "input": input}]);
             let result = json!([{"type": "tool_result", "tool_use_id": format!("t{number}"), "is_error": is_failure,
                 "content": if is_failure { "String to replace not found" } else { "The file has been updated" }}]);
             for (kind, role, content) in [("assistant", "assistant", call), ("user", "user", result)] {
@@ -256,7 +268,8 @@ impl World {
         let mut lines = Vec::new();
         for hunk in report["hunks"].as_array().expect("hunks") {
             let text = |value: &Value| value.as_str().expect("text").to_owned();
-            let by = hunk["by"].is_object().then(|| (text(&hunk["by"]["session"]), text(&hunk["by"]["request"])));
+            let by =
+                hunk["by"].is_object().then(|| (text(&hunk["by"]["session"]), text(&hunk["by"]["request"])));
             let commit = hunk["commit"].as_str().map(str::to_owned);
             let count = hunk["last"].as_u64().expect("a line") - hunk["first"].as_u64().expect("a line") + 1;
             (0..count).for_each(|_| lines.push((commit.clone(), by.clone())));
@@ -319,7 +332,13 @@ fn nine_of_ten_hunks_are_attributed_and_none_wrongly() {
                 // Lines that all files have say little: `}` and empty ones may be taken for those of a neighbour.
                 let is_telling = lines[line].0.len() > 2;
                 if said[line].1.is_some() && said[line].1 != expected && is_telling {
-                    wrong.push((name, line + 1, lines[line].0.clone(), said[line].1.clone(), expected.clone()));
+                    wrong.push((
+                        name,
+                        line + 1,
+                        lines[line].0.clone(),
+                        said[line].1.clone(),
+                        expected.clone(),
+                    ));
                 }
             }
             let telling: Vec<usize> = (place..end).filter(|line| lines[*line].0.len() > 2).collect();
@@ -335,7 +354,10 @@ fn nine_of_ten_hunks_are_attributed_and_none_wrongly() {
             place = end;
         }
     }
-    println!("{attributed} of {hunks} hunks of sessions attributed, {by_hand} by hand left unknown, {} lines wrong", wrong.len());
+    println!(
+        "{attributed} of {hunks} hunks of sessions attributed, {by_hand} by hand left unknown, {} lines wrong",
+        wrong.len()
+    );
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(hunks > 60 && by_hand > 10, "{hunks} {by_hand}");
     assert!(attributed * 10 >= hunks * 9, "{attributed} of {hunks}");
@@ -351,7 +373,8 @@ fn a_line_names_its_request_and_how_to_open_it() {
     world.ask(1);
     world.edit(1, 1, false);
     world.write_sessions();
-    let committed = world.files[0].1.iter().position(|(_, author)| *author != Author::Other).expect("one") + 1;
+    let committed =
+        world.files[0].1.iter().position(|(_, author)| *author != Author::Other).expect("one") + 1;
     let run = |arguments: &[&str]| {
         let output = world.sandbox.command(arguments).current_dir(world.root()).output().expect("it runs");
         (output.status.success(), sandbox::text(&output.stdout), sandbox::text(&output.stderr))
@@ -359,7 +382,10 @@ fn a_line_names_its_request_and_how_to_open_it() {
     let (is_done, said, _) = run(&["blame", &format!("src/cart.rs:{committed}")]);
     assert!(is_done);
     let id = &world.sessions[0].id;
-    check_has(&said, &["claude", &format!("request 1 of {id}"), &format!("resume: claude --resume {id}"), "--around 2"]);
+    check_has(
+        &said,
+        &["claude", &format!("request 1 of {id}"), &format!("resume: claude --resume {id}"), "--around 2"],
+    );
     // What is typed by hand is unknown, also before it is committed; a file that git does not know has no commit.
     let typed = world.files[0].1.iter().position(|(_, author)| *author == Author::Other).expect("one") + 1;
     check_has(&run(&["blame", &format!("src/cart.rs:{typed}")]).1, &["unknown", "not committed"]);

@@ -145,7 +145,8 @@ fn sessions_of(
         let (path, children) = if is_database {
             let of_this = subs.iter().filter(|sub| sub.parent.as_deref() == Some(&head.id));
             // A session changes with those of its sub-agents.
-            let versions: Vec<u64> = head.version.into_iter().chain(of_this.clone().filter_map(|sub| sub.version)).collect();
+            let versions: Vec<u64> =
+                head.version.into_iter().chain(of_this.clone().filter_map(|sub| sub.version)).collect();
             head.version = head.version.map(|_| db::version_of(&format!("{versions:?}")));
             let children = of_this.map(|sub| db::path_of_session(&file.path, &sub.id)).collect();
             (db::path_of_session(&file.path, &head.id), children)

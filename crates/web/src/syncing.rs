@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use longhaul_app::settings::Settings;
 use longhaul_app::archive;
+use longhaul_app::settings::Settings;
 
 /// So long a search waits for new sessions to be copied.
 const PATIENCE: Duration = Duration::from_millis(1_500);

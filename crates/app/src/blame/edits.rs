@@ -143,7 +143,11 @@ fn changes_of(call: &ToolCall, directory: Option<&Path>, names: &FileNames) -> V
         names.contains(&whole) || whole.canonicalize().is_ok_and(|whole| names.contains(&whole))
     };
     if let Some(patch) = find_patch(&call.args) {
-        return patch_hunks(patch).into_iter().filter(|(path, _)| is_file(path)).map(|(_, change)| change).collect();
+        return patch_hunks(patch)
+            .into_iter()
+            .filter(|(path, _)| is_file(path))
+            .map(|(_, change)| change)
+            .collect();
     }
     let number = |name: &str| call.args.get(name).and_then(Value::as_u64);
     let is_everywhere = ["replace_all", "replaceAll", "allow_multiple"]
@@ -238,11 +242,8 @@ mod tests {
     #[test]
     fn hunks_keep_the_lines_around_them() {
         let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@ fn main\n one\n-two\n+2\n three\n@@\n+last\n*** Add File: b.rs\n+new\n*** End Patch";
-        let replace = |old: &str, new: &str| Change::Replace {
-            old: old.into(),
-            new: new.into(),
-            is_everywhere: false,
-        };
+        let replace =
+            |old: &str, new: &str| Change::Replace { old: old.into(), new: new.into(), is_everywhere: false };
         assert_eq!(
             patch_hunks(patch),
             [
@@ -255,10 +256,7 @@ mod tests {
 
     #[test]
     fn a_path_means_the_file_below_any_worktree() {
-        let names = FileNames {
-            roots: vec!["/srv/shop".into()],
-            names: ["src/lib.rs".to_owned()].into(),
-        };
+        let names = FileNames { roots: vec!["/srv/shop".into()], names: ["src/lib.rs".to_owned()].into() };
         for (path, expected) in [
             ("/srv/shop/src/lib.rs", true),
             ("/srv/shop/crates/a/src/lib.rs", false),

@@ -76,7 +76,9 @@ impl Repository {
             Ok(output) => Ok(parse_blame(&output)),
             Err(error) if error.to_string().contains("has only") => Ok(Vec::new()),
             // Nothing is committed yet.
-            Err(error) if error.to_string().contains("no such path") || error.to_string().contains("HEAD") => {
+            Err(error)
+                if error.to_string().contains("no such path") || error.to_string().contains("HEAD") =>
+            {
                 self.uncommitted(file, name, line)
             }
             Err(error) => Err(error),
@@ -205,7 +207,12 @@ fn parse_blame(output: &str) -> Vec<BlamedLine> {
 
 fn run(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
     let mut git = Command::new("git");
-    for setting in ["core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath=false", "log.showSignature=false"] {
+    for setting in [
+        "core.fsmonitor=false",
+        "core.hooksPath=/dev/null",
+        "core.quotePath=false",
+        "log.showSignature=false",
+    ] {
         git.args(["-c", setting]);
     }
     git.args(arguments).current_dir(folder).stdin(Stdio::null());

@@ -80,7 +80,9 @@ pub fn blame(file: &Path, line: Option<usize>) -> anyhow::Result<BlameReport> {
     let file = file.canonicalize().with_context(|| format!("could not open {}", file.display()))?;
     let repository = Repository::of(&file)?;
     let lines = repository.blame(&file, line)?;
-    if lines.is_empty() && let Some(line) = line {
+    if lines.is_empty()
+        && let Some(line) = line
+    {
         return Err(hinted(anyhow!("{} has no line {line}", file.display()), "count its lines with `wc -l`"));
     }
     let (sources, mut unread) = sources(&repository)?;
@@ -154,9 +156,7 @@ fn attribute_commit(
 }
 
 /// The sessions that may have edited files of a repository: its own of all agents, and those that only the archive still has.
-fn sources(
-    repository: &Repository,
-) -> anyhow::Result<(Vec<SessionSource>, Vec<(PathBuf, anyhow::Error)>)> {
+fn sources(repository: &Repository) -> anyhow::Result<(Vec<SessionSource>, Vec<(PathBuf, anyhow::Error)>)> {
     let here = main_worktree(&repository.root);
     let mut sources = Vec::new();
     // Our own sessions say no folder: they lie in that of their project.
@@ -200,7 +200,9 @@ fn sources(
     let projects = archive.projects().context("could not read the archive")?;
     for session in archive.sessions().into_iter().filter(|session| session.is_deleted()) {
         let project = projects.get(&session.number()).or(session.source.project.as_ref());
-        let Some(project) = project.filter(|project| repository_of(Path::new(project)) == here) else { continue };
+        let Some(project) = project.filter(|project| repository_of(Path::new(project)) == here) else {
+            continue;
+        };
         let Some(agent) = Agent::from_word(&session.source.agent) else { continue };
         match archive.restore(session) {
             Ok(path) => sources.push(SessionSource {

@@ -97,12 +97,9 @@ mod tests {
     #[test]
     fn only_enabled_folders_are_pushed() {
         let folders = BTreeSet::from([PathBuf::from("/srv/shop")]);
-        for (project, expected) in [
-            ("/srv/shop", true),
-            ("/srv/shop/crates/cart", true),
-            ("/srv/shopping", false),
-            ("/srv", false),
-        ] {
+        for (project, expected) in
+            [("/srv/shop", true), ("/srv/shop/crates/cart", true), ("/srv/shopping", false), ("/srv", false)]
+        {
             assert_eq!(is_of(Path::new(project), &folders), expected, "{project}");
         }
     }

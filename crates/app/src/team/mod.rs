@@ -110,7 +110,11 @@ pub fn expired(
 ///
 /// # Errors
 /// The server fails.
-pub fn prune(settings: &Settings, retention: &Retention, now: Timestamp) -> anyhow::Result<Vec<ArchivedSession>> {
+pub fn prune(
+    settings: &Settings,
+    retention: &Retention,
+    now: Timestamp,
+) -> anyhow::Result<Vec<ArchivedSession>> {
     server::prune(settings, retention, now)
 }
 

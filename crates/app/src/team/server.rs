@@ -38,7 +38,9 @@ fn failure(error: ArchiveError) -> anyhow::Error {
         cause = inner;
     }
     let hint = match cause {
-        ArchiveError::Connect { .. } => "check longhaul.archive.url, and that the server runs and lets you in",
+        ArchiveError::Connect { .. } => {
+            "check longhaul.archive.url, and that the server runs and lets you in"
+        }
         ArchiveError::OlderSchema { .. } => "let the owner of the database run `longhaul archive migrate`",
         ArchiveError::NewerSchema { .. } => "update Longhaul",
         ArchiveError::AboveSecurity { .. } => {

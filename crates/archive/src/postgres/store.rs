@@ -10,7 +10,9 @@ use tokio_postgres::types::Type;
 
 use super::connection::{Connection, Parameter};
 use crate::error::ArchiveError;
-use crate::store::{Access, Among, Extent, NewPassage, SEQUENCE_BITS, SourceName, Store, StoredChain, StoredPassage};
+use crate::store::{
+    Access, Among, Extent, NewPassage, SEQUENCE_BITS, SourceName, Store, StoredChain, StoredPassage,
+};
 
 /// The postings that are gathered before they are written.
 const MAX_POSTINGS: usize = 100_000;
@@ -221,11 +223,7 @@ impl Store for PostgresStore {
     fn add_chain(&mut self, source: i64, name: &str, project: Option<&str>) -> Result<i64, ArchiveError> {
         let row = self.connection.one(
             "INSERT INTO longhaul.chain(source, name, project) VALUES($1, $2, $3) RETURNING id",
-            &[
-                (&source, Type::INT8),
-                (&storable(name), Type::TEXT),
-                (&project.map(storable), Type::TEXT),
-            ],
+            &[(&source, Type::INT8), (&storable(name), Type::TEXT), (&project.map(storable), Type::TEXT)],
         )?;
         Ok(row.get(0))
     }
@@ -330,8 +328,7 @@ impl Store for PostgresStore {
             )?;
         }
         // Postings go with their chains.
-        self.connection
-            .execute("DELETE FROM longhaul.chain WHERE source = $1", &[(&source, Type::INT8)])?;
+        self.connection.execute("DELETE FROM longhaul.chain WHERE source = $1", &[(&source, Type::INT8)])?;
         self.set_indexed(source, 0)
     }
 }

@@ -207,7 +207,8 @@ impl TeamArchive {
                     found.get(own).map(|id| SessionPlace { id: *id as u64, name: own.len() })
                 };
                 fetch_passages(wanted, &locate, &mut |id, take| {
-                    let blocks = team.blocks(Some(id as i64)).ok().and_then(|mut all| all.remove(&(id as i64)));
+                    let blocks =
+                        team.blocks(Some(id as i64)).ok().and_then(|mut all| all.remove(&(id as i64)));
                     if let Some(blocks) = blocks {
                         take(&mut RemoteText::new(connection.clone(), blocks));
                     }
@@ -311,10 +312,7 @@ impl TeamArchive {
 }
 
 /// The numbers of the sessions of passages, by name.
-fn named(
-    connection: &Connection,
-    wanted: &[RankedPassage],
-) -> Result<HashMap<String, i64>, ArchiveError> {
+fn named(connection: &Connection, wanted: &[RankedPassage]) -> Result<HashMap<String, i64>, ArchiveError> {
     let own = |passage: &RankedPassage| passage.session.as_str().split('/').next().map(str::to_owned);
     let mut names: Vec<String> = wanted.iter().filter_map(own).collect();
     names.sort_unstable();

@@ -14,6 +14,63 @@ pub(crate) struct Server {
     process: Child,
 }
 
+/// A pooler that gives each transaction whatever connection is free; it ends when it is dropped.
+pub(crate) struct Pooler {
+    folder: tempfile::TempDir,
+    process: Child,
+    database: String,
+}
+
+impl Pooler {
+    /// PgBouncer in front of a database, with two connections for each role; none, loudly, where it is not installed.
+    pub(crate) fn start(database: &Database, roles: &[&str]) -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+        let Some(program) =
+            { folders }.map(|folder| folder.join("pgbouncer")).find(|program| program.exists())
+        else {
+            eprintln!("skipped: no PgBouncer");
+            return None;
+        };
+        let folder = tempfile::Builder::new().prefix("longhaul-pb").tempdir().expect("a folder");
+        let place = folder.path().display();
+        let users: String = roles.iter().map(|role| format!("\"{role}\" \"\"\n")).collect();
+        fs::write(folder.path().join("users"), users).expect("written");
+        let settings = format!(
+            "[databases]\n{name} = host={server} dbname={name}\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = {place}\n\
+             auth_type = trust\nauth_file = {place}/users\npool_mode = transaction\ndefault_pool_size = 2\n",
+            name = database.name,
+            server = database.server.folder.path().display(),
+        );
+        fs::write(folder.path().join("settings"), settings).expect("written");
+        give(folder.path());
+        let mut process = command(&program, folder.path())
+            .arg(folder.path().join("settings"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the pooler starts");
+        while !folder.path().join(".s.PGSQL.6432").exists() {
+            assert!(process.try_wait().expect("the pooler").is_none(), "the pooler ended");
+            std::thread::yield_now();
+        }
+        Some(Self { folder, process, database: database.name.clone() })
+    }
+
+    /// The address of the database for a role.
+    pub(crate) fn url(&self, role: &str) -> String {
+        let folder = self.folder.path().display().to_string().replace('/', "%2F");
+        format!("postgres://{role}@{folder}:6432/{}", self.database)
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 /// A database of a server.
 pub(crate) struct Database {
     server: Arc<Server>,

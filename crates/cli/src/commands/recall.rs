@@ -1,5 +1,6 @@
 //! `longhaul recall QUERY`: searches this project's sessions, including what was compacted away.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -14,6 +15,7 @@ use longhaul_app::team;
 use longhaul_archive::{ArchivedSession, Question};
 use longhaul_conversation::Timestamp;
 use longhaul_recall::{Hit, Kind, SearchFilter};
+use longhaul_stores::Agent;
 use serde_json::{Value, json};
 
 use crate::input;
@@ -68,7 +70,7 @@ pub(crate) fn run(
     if options.all || options.agent.is_some() {
         return everywhere(options, &request, &load_settings()?, *screen);
     }
-    let files = files(options)?;
+    let Searched { files, origins } = files(options)?;
     // An archive that cannot be opened is not needed.
     let mut archive = archive::find().ok().flatten();
     let answer = with_progress(
@@ -81,12 +83,31 @@ pub(crate) fn run(
     let unread: Vec<String> =
         answer.unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
     if options.json {
-        return print_json(&json(&query, files.len(), &answer, &unread));
+        return print_json(&json(&query, files.len(), &answer, &unread, &origins));
     }
     for unread in &unread {
         eprintln!("warning: could not read {}", visible(unread));
     }
-    crate::output::print(&text(*screen, &query, files.len(), &answer))
+    crate::output::print(&text(*screen, &query, files.len(), &answer, &origins))
+}
+
+/// The sessions to look through.
+struct Searched {
+    files: Vec<RecallSource>,
+    /// Where those with an agent are from, by id.
+    origins: HashMap<String, Origin>,
+}
+
+/// Where a session is from.
+struct Origin {
+    agent: Agent,
+    path: PathBuf,
+}
+
+/// The session that a hit is from.
+fn origin_of<'o>(hit: &Hit, origins: &'o HashMap<String, Origin>) -> Option<(&'o str, &'o Origin)> {
+    let own = hit.session.as_str().split('/').next().unwrap_or_default();
+    origins.get_key_value(own).map(|(id, origin)| (id.as_str(), origin))
 }
 
 /// Searches the archive, after a look at what is new.
@@ -270,21 +291,23 @@ fn limit(text: &str) -> Result<usize, String> {
 }
 
 /// The sessions to look through, each with its id.
-fn files(options: &RecallOptions) -> anyhow::Result<Vec<RecallSource>> {
+fn files(options: &RecallOptions) -> anyhow::Result<Searched> {
     if let Some(given) = &options.session {
         let path = session_file(given)?;
         // What cannot be read at all is told as everywhere else.
         drop(input::open(&path)?);
-        return Ok(vec![RecallSource { session: name_of(&path)?, path, version: None }]);
+        let files = vec![RecallSource { session: name_of(&path)?, path, version: None }];
+        return Ok(Searched { files, origins: HashMap::new() });
     }
     let no_sessions = || project::failure(longhaul_sessions::StoreError::NoSessions);
-    let mut files = Vec::new();
+    let (mut files, mut origins) = (Vec::new(), HashMap::new());
     let project = Project::find()?;
     if let Some(project) = &project {
         let listing = project.store().list().context("could not list the sessions")?;
         for session in listing.sessions {
             let id = session.id().to_string();
             let chains = project.store().chats().join(&id);
+            origins.insert(id.clone(), Origin { agent: Agent::Longhaul, path: session.path.clone() });
             files.push(RecallSource { session: id.clone(), path: session.path, version: None });
             files.extend(jsonl_in(&chains).into_iter().map(|path| {
                 let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -294,8 +317,9 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<RecallSource>> {
     }
     for session in found::others(project.as_ref()).sessions {
         files.extend(RecallSource::all_of(&session));
+        origins.insert(session.head.id, Origin { agent: session.agent, path: session.path });
     }
-    if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
+    if files.is_empty() { Err(no_sessions()) } else { Ok(Searched { files, origins }) }
 }
 
 /// The name by which a session is found again: its id if it is one of this project, else its file.
@@ -314,7 +338,13 @@ fn jsonl_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn text(screen: Screen, query: &str, sessions: usize, answer: &RecallAnswer) -> String {
+fn text(
+    screen: Screen,
+    query: &str,
+    sessions: usize,
+    answer: &RecallAnswer,
+    origins: &HashMap<String, Origin>,
+) -> String {
     let mut page = Page::new(screen);
     let searched = format!(
         "{} in {}",
@@ -327,12 +357,19 @@ fn text(screen: Screen, query: &str, sessions: usize, answer: &RecallAnswer) -> 
     }
     for hit in &answer.hits {
         page.gap();
+        let origin = origin_of(hit, origins);
+        if let Some((_, origin)) = origin {
+            page.line(&page.screen.strong(origin.agent.as_str()));
+        }
         show(&mut page, hit);
+        if let Some((id, origin)) = origin {
+            page.line(&page.screen.faint(&format!("  open: {}", visible(&open_command(hit)))));
+            let resume = found::resume_command(origin.agent, id, &origin.path);
+            page.line(&page.screen.faint(&format!("  resume: {}", visible(&resume))));
+        }
     }
     page.gap();
-    page.line(&format!(
-        "Searched {searched}. Show a whole message with `longhaul sessions show SESSION --message NUMBER`."
-    ));
+    page.line(&format!("Searched {searched}."));
     page.into_text()
 }
 
@@ -353,8 +390,23 @@ fn show(page: &mut Page, hit: &Hit) {
     }
 }
 
-fn json(query: &str, sessions: usize, answer: &RecallAnswer, unread: &[String]) -> Value {
-    let hits = answer.hits.iter().map(hit_json);
+fn json(
+    query: &str,
+    sessions: usize,
+    answer: &RecallAnswer,
+    unread: &[String],
+    origins: &HashMap<String, Origin>,
+) -> Value {
+    let hits = answer.hits.iter().map(|hit| {
+        let mut object = hit_json(hit);
+        if let Some((id, origin)) = origin_of(hit, origins) {
+            object["agent"] = json!(origin.agent.as_str());
+            object["path"] = json!(origin.path.display().to_string());
+            object["open"] = json!(open_command(hit));
+            object["resume"] = json!(found::resume_command(origin.agent, id, &origin.path));
+        }
+        object
+    });
     json!({
         "schema": 2,
         "query": query,

@@ -147,7 +147,9 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, StoreRea
 
 /// A number for what a query says of a session's state (FNV-1a): equal states have equal numbers.
 pub(crate) fn version_of(state: &str) -> u64 {
-    state.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    state
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A JSON value in a column; what is broken is nothing.

@@ -259,7 +259,7 @@ fn archive_now(site: &Arc<Site>, key: Option<&str>) -> anyhow::Result<String> {
         let list = site.found();
         let listed = list.get(key).with_context(|| format!("there is no session {key}"))?;
         let session = &listed.session;
-        wanted = Some([&[session.path.clone()], &session.children[..]].concat());
+        wanted = Some(std::iter::once(&session.path).chain(&session.children).cloned().collect::<Vec<_>>());
     }
     let is_wanted = |source: &Source| wanted.as_ref().is_none_or(|wanted| wanted.contains(&source.path));
     let synced = archive::sync(&mut archive, &site.settings, is_wanted)?;

@@ -112,7 +112,9 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     match command {
         ArchiveCommand::Sync(options) => sync(options, &load_settings()?, *screen),
-        ArchiveCommand::Status { output, team: true } => team::status(&load_settings()?, output.json, *screen),
+        ArchiveCommand::Status { output, team: true } => {
+            team::status(&load_settings()?, output.json, *screen)
+        }
         ArchiveCommand::Status { output, team: false } => status(output, *screen),
         ArchiveCommand::Rebuild { team: true } => team::rebuild(&load_settings()?),
         ArchiveCommand::Rebuild { team: false } => {

@@ -83,9 +83,7 @@ pub(super) fn migrate(settings: &Settings) -> anyhow::Result<()> {
     let (before, after) = team::migrate(settings)?;
     match before {
         0 => print(&format!("Made the tables of the team's archive, version {after}.\n")),
-        _ if before == after => {
-            print(&format!("Up to date: the team's archive has version {after}.\n"))
-        }
+        _ if before == after => print(&format!("Up to date: the team's archive has version {after}.\n")),
         _ => print(&format!("Brought the team's archive from version {before} to {after}.\n")),
     }
 }
@@ -95,7 +93,9 @@ pub(super) fn push(options: &PushArguments, settings: &Settings, screen: Screen)
         let (folder, is_new) = team::set_pushed(options.enable)?;
         let folder = visible(&folder.display().to_string()).into_owned();
         return print(&match (options.enable, is_new) {
-            (true, true) => format!("Sessions of {folder} are pushed from now on by `longhaul archive push`.\n"),
+            (true, true) => {
+                format!("Sessions of {folder} are pushed from now on by `longhaul archive push`.\n")
+            }
             (true, false) => format!("Sessions of {folder} are pushed already.\n"),
             (false, true) => format!("Sessions of {folder} are pushed no longer; what was pushed stays.\n"),
             (false, false) => format!("Sessions of {folder} were not pushed.\n"),
