@@ -138,6 +138,8 @@ pub fn hand_over(
         }
     };
     let handoff = handoff.map_err(failure)?;
+    // A result stands with its call there, so that messages are fewer.
+    let count = written_messages(&handoff).unwrap_or(count);
     apply_handoff(&handoff, &places, count).map_err(failure)?;
     let next = next_step(&handoff);
     Ok(HandedOver {
@@ -151,6 +153,14 @@ pub fn hand_over(
         next,
         handoff,
     })
+}
+
+/// The number of messages in a document of opencode's.
+fn written_messages(handoff: &Handoff) -> Option<usize> {
+    let HandoffChange::Create { text, .. } = &handoff.change else { return None };
+    let is_document = handoff.agent == GuardedAgent::Opencode;
+    let document: Value = is_document.then(|| serde_json::from_str(text).ok()).flatten()?;
+    document["messages"].as_array().map(Vec::len)
 }
 
 /// Takes back the newest hand-over to an agent, or that of this id.

@@ -149,12 +149,12 @@ impl<'a> Writer<'a> {
         let created = self.last >> COUNTER_BITS;
         let id = identifier("msg", self.last, message.id.as_str());
         match message.role {
-            Role::User => self.user(message, id, created),
-            Role::Model => self.model(message, id, created),
+            Role::User => self.user(message, &id, created),
+            Role::Model => self.model(message, &id, created),
         }
     }
 
-    fn user(&mut self, message: &'a Message, id: String, created: u64) {
+    fn user(&mut self, message: &'a Message, id: &str, created: u64) {
         let mut parts = Vec::new();
         for piece in pieces(&message.parts, &PLAIN) {
             match piece {
@@ -201,11 +201,11 @@ impl<'a> Writer<'a> {
             "id": id, "sessionID": self.session, "role": "user", "time": {"created": created}, "agent": AGENT,
             "model": {"providerID": provider, "modelID": model},
         });
-        self.parent = Some(id.clone());
-        self.put(&id, info, parts);
+        self.parent = Some(id.to_string());
+        self.put(id, &info, parts);
     }
 
-    fn model(&mut self, message: &'a Message, id: String, created: u64) {
+    fn model(&mut self, message: &'a Message, id: &str, created: u64) {
         let mut parts: Vec<Fields> = Vec::new();
         for part in message.parts.iter().filter(|part| says_something(part)) {
             if part.origin != plain_origin(part, Role::Model) {
@@ -257,7 +257,7 @@ impl<'a> Writer<'a> {
             "tokens": tokens(message.usage.as_deref().copied().unwrap_or_default()),
             "modelID": model, "providerID": provider, "time": {"created": created, "completed": created}, "finish": "stop",
         });
-        self.put(&id, info, parts);
+        self.put(id, &info, parts);
     }
 
     /// A call with its outcome.
@@ -334,7 +334,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds a message, its parts with ids of their own.
-    fn put(&mut self, id: &str, info: Value, parts: Vec<Fields>) {
+    fn put(&mut self, id: &str, info: &Value, parts: Vec<Fields>) {
         let number = self.last;
         let with_ids = |(place, mut part): (usize, Map<String, Value>)| {
             let seed = format!("{id} {place}");
