@@ -330,14 +330,18 @@ def play(name, options, is_guarded):
             measured.append((provider.compactions, None if kept is None else len(kept), len(given)))
             if is_guarded and kept is not None:
                 lost.update(set(given) - set(kept))
-    restored = None
+    restored, recognised = None, set()
     if is_guarded:
+        listed = agent.longhaul("rules", "list", "latest", "--json").stdout
+        texts = " ".join(rule["text"] for rule in json.loads(listed)["rules"]) if listed else ""
+        recognised = set(standing(given, texts))
         agent.longhaul("uninstall", name, "--yes")
         restored = settings_of(agent.home) == before
     if not options.keep_is_named:
         shutil.rmtree(root, ignore_errors=True)
     return {"version": agent.version() if os.path.exists(agent.project) else "?", "compactions": provider.compactions,
-            "measured": measured, "restored": restored, "silent": silent, "lost": lost}
+            "measured": measured, "restored": restored, "silent": silent,
+            "lost": lost & recognised, "unseen": set(given) - recognised}
 
 
 def main():
@@ -372,9 +376,12 @@ def main():
         figures = lambda done: ", ".join(f"{'?' if kept is None else kept} of {of}" for _, kept, of in done["measured"])
         print(f"| {name} | {guarded['version']} | {guarded['compactions']} and {alone['compactions']} | {figures(guarded)} | {figures(alone)} "
               f"| {guarded['silent']} texts added | {'yes' if guarded['restored'] else 'NO'} |", flush=True)
+        for rule in sorted(guarded["unseen"]):
+            print(f"{name}: not recognised as a rule: {rule}", file=sys.stderr)
         for rule in sorted(guarded["lost"]):
-            print(f"not there with the guard in {name}: {rule}", file=sys.stderr)
-        if any(kept != of for _, kept, of in guarded["measured"]) or not guarded["restored"]:
+            print(f"{name}: recognised, but not in the request: {rule}", file=sys.stderr)
+        is_seen = all(kept is not None for _, kept, _ in guarded["measured"])
+        if guarded["lost"] or not is_seen or not guarded["restored"]:
             failed.append(name)
     for name in skipped:
         print(f"SKIPPED: {name} is not installed in {options.clients}; nothing was measured for it", file=sys.stderr)
