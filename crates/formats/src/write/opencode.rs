@@ -15,6 +15,7 @@ use longhaul_wire::{
 use serde_json::{Map, Value, json};
 
 use super::shared::{Clock, hash, lose_request_fields, lose_setup, lose_side_chains, session_id};
+use crate::read::opencode::unquoted;
 use crate::{Format, Session};
 
 /// The version of opencode whose documents these are.
@@ -176,6 +177,11 @@ impl<'a> Writer<'a> {
                     }
                     let text = piece.told_text();
                     if !text.is_empty() {
+                        let text = match unquoted(&text) {
+                            // Its reader would take the marks for those of a command line.
+                            Some(_) => format!("\"{}\"", text.replace('"', "\\\"")),
+                            None => text,
+                        };
                         parts.push(object([("type", "text".into()), ("text", text.into())]));
                     }
                 }
