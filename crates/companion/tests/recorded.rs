@@ -95,8 +95,8 @@ fn the_rules_come_back_where_a_recorded_agent_asks_behind_its_compaction() {
     let open = |path: &Path| Ok(Box::new(std::fs::File::open(path)?) as Box<dyn std::io::Read>);
     let mut answered = Vec::new();
     for Recorded { agent, moment, mut input } in recorded() {
-        // The folder tells agents apart where nothing else does.
-        let folder = root.path().join(&agent).join("chats");
+        // The folder tells Gemini CLI where nothing else does.
+        let folder = root.path().join(&agent).join(if agent == "gemini" { "chats" } else { "sessions" });
         let name = Path::new(input["transcript_path"].as_str().expect("a path")).file_name().expect("a name").to_owned();
         let path = folder.join(name);
         std::fs::create_dir_all(&folder).expect("made");
@@ -108,10 +108,7 @@ fn the_rules_come_back_where_a_recorded_agent_asks_behind_its_compaction() {
                 {"role": "user", "content": "Now the docs."},
             ]);
         }
-        let mut call = HookCall::parse(&input.to_string()).expect("a call");
-        if agent == "claude" {
-            call.dialect = HookDialect::Claude;
-        }
+        let call = HookCall::parse(&input.to_string()).expect("a call");
         let memory = GuardMemory::at(root.path().join("guard"));
         let said = answer(&call, 1, &memory, &[], &open).expect("readable");
         let brings_rules = said.as_ref().is_some_and(|said| said.contains("- [m1] Never touch prod.db."));
