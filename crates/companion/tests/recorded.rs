@@ -97,7 +97,10 @@ fn the_rules_come_back_where_a_recorded_agent_asks_behind_its_compaction() {
     for Recorded { agent, moment, mut input } in recorded() {
         // The folder tells Gemini CLI where nothing else does.
         let folder = root.path().join(&agent).join(if agent == "gemini" { "chats" } else { "sessions" });
-        let name = Path::new(input["transcript_path"].as_str().expect("a path")).file_name().expect("a name").to_owned();
+        let name = Path::new(input["transcript_path"].as_str().expect("a path"))
+            .file_name()
+            .expect("a name")
+            .to_owned();
         let path = folder.join(name);
         std::fs::create_dir_all(&folder).expect("made");
         std::fs::write(&path, session(&agent)).expect("written");

@@ -187,7 +187,13 @@ fn own_folder(path: &Path) -> &Path {
     let name = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let collection = path.ancestors().skip(1).find(|folder| name(folder).starts_with("plugin-"));
     let mut own = path.ancestors().skip(1).filter(|folder| name(folder) == "longhaul");
-    collection.or_else(|| own.next().map(|inner| own.next().filter(|outer| inner.starts_with(outer.join("skills"))).unwrap_or(inner))).unwrap_or(path)
+    collection
+        .or_else(|| {
+            own.next().map(|inner| {
+                own.next().filter(|outer| inner.starts_with(outer.join("skills"))).unwrap_or(inner)
+            })
+        })
+        .unwrap_or(path)
 }
 
 fn list(places: &AgentPlaces) -> anyhow::Result<()> {

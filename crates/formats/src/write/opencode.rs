@@ -233,7 +233,11 @@ impl<'a> Writer<'a> {
                     }
                     if !thought.text.is_empty() {
                         let text = thought.text.as_str();
-                        parts.push(object([("type", "reasoning".into()), ("text", text.into()), ("time", time)]));
+                        parts.push(object([
+                            ("type", "reasoning".into()),
+                            ("text", text.into()),
+                            ("time", time),
+                        ]));
                     }
                 }
                 Body::Call(call) => {
@@ -282,10 +286,8 @@ impl<'a> Writer<'a> {
             return json!({"status": "pending", "input": input, "raw": ""});
         }
         let is_text = |part: &&Part| part.as_text().is_some();
-        let alone = ToolResult {
-            nested: result.nested.iter().filter(is_text).cloned().collect(),
-            ..result.clone()
-        };
+        let alone =
+            ToolResult { nested: result.nested.iter().filter(is_text).cloned().collect(), ..result.clone() };
         let text = alone.readable().into_owned();
         let time = json!({"start": at, "end": at});
         match result.status {
@@ -293,11 +295,16 @@ impl<'a> Writer<'a> {
                 if result.status == ToolStatus::Cancelled {
                     self.losses.add(LossKind::Status, call.id.as_str());
                 }
-                result.nested.iter().filter(|part| !is_text(part)).for_each(|part| lose_misplaced(part, self.losses));
+                result
+                    .nested
+                    .iter()
+                    .filter(|part| !is_text(part))
+                    .for_each(|part| lose_misplaced(part, self.losses));
                 json!({"status": "error", "input": input, "error": text, "time": time})
             }
             _ => {
-                let files = result.nested.iter().filter(|part| !is_text(part)).filter_map(|part| self.file(part));
+                let files =
+                    result.nested.iter().filter(|part| !is_text(part)).filter_map(|part| self.file(part));
                 let files: Vec<Value> = files.map(Value::Object).collect();
                 let mut state = json!({
                     "status": "completed", "input": input, "output": text, "title": call.name, "metadata": {}, "time": time,
@@ -394,19 +401,31 @@ mod tests {
 
     #[test]
     fn ids_and_times_rise_also_where_messages_have_none() {
-        let said = |id: &str, role| Message::new(id, role, vec![Part::text(if role == Role::User { Origin::User } else { Origin::Model }, id)]);
+        let said = |id: &str, role| {
+            Message::new(
+                id,
+                role,
+                vec![Part::text(if role == Role::User { Origin::User } else { Origin::Model }, id)],
+            )
+        };
         let mut first = said("a", Role::User);
         first.at = Some(Timestamp::from_millis(1_795_122_547_269));
         let messages = vec![first, said("b", Role::Model), said("c", Role::User)];
         let document: Value =
-            serde_json::from_str(&write_session(Format::OpenCode, &mut session(messages)).text).expect("JSON");
-        let infos: Vec<&Value> = document["messages"].as_array().expect("a list").iter().map(|it| &it["info"]).collect();
+            serde_json::from_str(&write_session(Format::OpenCode, &mut session(messages)).text)
+                .expect("JSON");
+        let infos: Vec<&Value> =
+            document["messages"].as_array().expect("a list").iter().map(|it| &it["info"]).collect();
         let ids: Vec<&str> = infos.iter().map(|info| info["id"].as_str().expect("an id")).collect();
         assert!(ids.is_sorted() && ids.iter().all(|id| id.len() == 30), "{ids:?}");
         assert!(ids[0].starts_with("msg_1f5a44a45"), "as opencode itself makes them: {ids:?}");
         assert!(infos.iter().map(|info| info["time"]["created"].as_u64()).is_sorted());
         assert_eq!(infos[1]["parentID"], ids[0]);
-        assert!(document["info"]["id"].as_str().is_some_and(|id| id.starts_with("ses_e0a5bb")), "{}", document["info"]["id"]);
+        assert!(
+            document["info"]["id"].as_str().is_some_and(|id| id.starts_with("ses_e0a5bb")),
+            "{}",
+            document["info"]["id"]
+        );
     }
 
     #[test]
@@ -421,11 +440,17 @@ mod tests {
         let written = write_session(Format::OpenCode, &mut session(messages));
         assert_eq!(written.lost, []);
         let back = read_session(written.text.as_bytes()).expect("a session");
-        let shown: Vec<String> = back.transcript.messages().iter().flat_map(|message| &message.parts).map(|part| match &part.body {
-            Body::Call(call) => format!("call {}", call.name),
-            Body::Result(result) => format!("{:?} {}", result.status, result.readable()),
-            _ => part.as_text().unwrap_or_default().to_string(),
-        }).collect();
+        let shown: Vec<String> = back
+            .transcript
+            .messages()
+            .iter()
+            .flat_map(|message| &message.parts)
+            .map(|part| match &part.body {
+                Body::Call(call) => format!("call {}", call.name),
+                Body::Result(result) => format!("{:?} {}", result.status, result.readable()),
+                _ => part.as_text().unwrap_or_default().to_string(),
+            })
+            .collect();
         assert_eq!(shown, ["list", "call bash", "Failed no such file", "and now?"]);
     }
 
