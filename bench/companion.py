@@ -214,7 +214,7 @@ class Agent:
         if name == "claude":
             self.env |= {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-api03-fake", "IS_SANDBOX": "1",
                          "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-            self.write(".claude/settings.json", '{\n  // mine\n  "includeCoAuthoredBy": false\n}\n')
+            self.write(".claude/settings.json", '{\n    "includeCoAuthoredBy": false\n}\n')
         elif name == "codex":
             self.env["FAKE_KEY"] = "sk-fake"
             self.write(".codex/config.toml", f'model = "gpt-fake"\nmodel_provider = "fake"\nmodel_auto_compact_token_limit = 100000\n\n[model_providers.fake]\nname = "fake"\nbase_url = "{url}/v1"\nenv_key = "FAKE_KEY"\nwire_api = "responses"\n')
@@ -305,7 +305,7 @@ def play(name, options, is_guarded):
         done = agent.longhaul("install", name, "--yes")
         if done.returncode != 0:
             sys.exit(f"could not install the guard in {name}: {done.stderr}")
-    given, measured, silent = [], [], 0
+    given, measured, silent, lost = [], [], 0, set()
     per_block = -(-len(RULES) // max(options.turns // BLOCK, 1))
     rules = iter(RULES)
     for turn in range(options.turns):
@@ -326,15 +326,22 @@ def play(name, options, is_guarded):
             silent += sum("longhaul_guard" in text for _, _, text in new)
         if turn % BLOCK == 3:
             asked = [text for is_summary, text, _ in new if not is_summary and mark in text]
-            measured.append((provider.compactions, len(standing(given, asked[0])) if asked else None, len(given)))
-    restored = None
+            kept = standing(given, asked[0]) if asked else None
+            measured.append((provider.compactions, None if kept is None else len(kept), len(given)))
+            if is_guarded and kept is not None:
+                lost.update(set(given) - set(kept))
+    restored, recognised = None, set()
     if is_guarded:
+        listed = agent.longhaul("rules", "list", "latest", "--json").stdout
+        texts = " ".join(rule["text"] for rule in json.loads(listed)["rules"]) if listed else ""
+        recognised = set(standing(given, texts))
         agent.longhaul("uninstall", name, "--yes")
         restored = settings_of(agent.home) == before
     if not options.keep_is_named:
         shutil.rmtree(root, ignore_errors=True)
     return {"version": agent.version() if os.path.exists(agent.project) else "?", "compactions": provider.compactions,
-            "measured": measured, "restored": restored, "silent": silent}
+            "measured": measured, "restored": restored, "silent": silent,
+            "lost": lost & recognised, "unseen": set(given) - recognised}
 
 
 def main():
@@ -369,7 +376,12 @@ def main():
         figures = lambda done: ", ".join(f"{'?' if kept is None else kept} of {of}" for _, kept, of in done["measured"])
         print(f"| {name} | {guarded['version']} | {guarded['compactions']} and {alone['compactions']} | {figures(guarded)} | {figures(alone)} "
               f"| {guarded['silent']} texts added | {'yes' if guarded['restored'] else 'NO'} |", flush=True)
-        if any(kept != of for _, kept, of in guarded["measured"]) or not guarded["restored"]:
+        for rule in sorted(guarded["unseen"]):
+            print(f"{name}: not recognised as a rule: {rule}", file=sys.stderr)
+        for rule in sorted(guarded["lost"]):
+            print(f"{name}: recognised, but not in the request: {rule}", file=sys.stderr)
+        is_seen = all(kept is not None for _, kept, _ in guarded["measured"])
+        if guarded["lost"] or not is_seen or not guarded["restored"]:
             failed.append(name)
     for name in skipped:
         print(f"SKIPPED: {name} is not installed in {options.clients}; nothing was measured for it", file=sys.stderr)

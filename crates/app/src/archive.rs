@@ -181,7 +181,12 @@ fn read_document(source: &Source) -> std::io::Result<Vec<u8>> {
 
 /// The source for one session's file of an agent.
 pub fn source_of(agent: Agent, path: &Path, project: Option<String>) -> Source {
-    Source { agent: agent.as_str().into(), session: name_of(agent.as_str(), path), project, path: path.into() }
+    Source {
+        agent: agent.as_str().into(),
+        session: name_of(agent.as_str(), path),
+        project,
+        path: path.into(),
+    }
 }
 
 /// True for a file of a project's chats, sub-agents' included.

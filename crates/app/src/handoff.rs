@@ -6,16 +6,18 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
+use longhaul_compaction::{Input, Outcome, Tracker, Trigger, compact_offline, prepare};
 use longhaul_companion::{
     GuardRoom, GuardedAgent, Handoff, HandoffChange, HandoffError, HandoffTarget, SessionRecord,
     UndoneHandoff, apply_handoff, guard_texts, handoff_notes, plan_append, plan_handoff, session_place,
     undo_handoff,
 };
-use longhaul_compaction::{Input, Outcome, Tracker, Trigger, compact_offline, prepare};
 use longhaul_conversation::{Body, Message, Origin, Output, Part, Role, Timestamp, TokenCount};
 use longhaul_formats::new_opencode_session_id;
 use longhaul_stores::{Agent, FoundSession, read_session_document, split_session_path};
-use longhaul_workspace::{Environment, Home, LockTimeout, Projects, create_private_folder, write_private_atomically};
+use longhaul_workspace::{
+    Environment, Home, LockTimeout, Projects, create_private_folder, write_private_atomically,
+};
 use serde_json::Value;
 
 use crate::clock::now;
@@ -132,12 +134,15 @@ pub fn hand_over(
     let handoff = match continuation {
         Continuation::Appended => plan_append(&mut session, &target, file.to_path_buf(), &bytes, new_id),
         Continuation::New => {
-            let chats = if agent == GuardedAgent::Gemini { gemini_chats(&directory)? } else { PathBuf::new() };
+            let chats =
+                if agent == GuardedAgent::Gemini { gemini_chats(&directory)? } else { PathBuf::new() };
             let path = session_place(agent, &places, &chats, &directory, &target.id, at);
             Ok(plan_handoff(&mut session, &target, path, new_id))
         }
     };
     let handoff = handoff.map_err(failure)?;
+    // A result stands with its call there, so that messages are fewer.
+    let count = written_messages(&handoff).unwrap_or(count);
     apply_handoff(&handoff, &places, count).map_err(failure)?;
     let next = next_step(&handoff);
     Ok(HandedOver {
@@ -151,6 +156,14 @@ pub fn hand_over(
         next,
         handoff,
     })
+}
+
+/// The number of messages in a document of opencode's.
+fn written_messages(handoff: &Handoff) -> Option<usize> {
+    let HandoffChange::Create { text, .. } = &handoff.change else { return None };
+    let is_document = handoff.agent == GuardedAgent::Opencode;
+    let document: Value = is_document.then(|| serde_json::from_str(text).ok()).flatten()?;
+    document["messages"].as_array().map(Vec::len)
 }
 
 /// Takes back the newest hand-over to an agent, or that of this id.
@@ -217,8 +230,7 @@ fn complete(messages: &mut Vec<Message>, tracker: &Tracker, file: &Path, is_shor
     };
     let room = GuardRoom { handlers: 1, characters: 400_000, tokens: None };
     let Some(text) = guard_texts(&record, &file.to_string_lossy(), room).into_iter().next() else { return };
-    let is_summary =
-        |message: &Message| message.parts.iter().any(|part| part.origin == Origin::Summary);
+    let is_summary = |message: &Message| message.parts.iter().any(|part| part.origin == Origin::Summary);
     let place = usize::from(messages.first().is_some_and(is_summary));
     messages.insert(place, Message::new(new_id(), Role::User, vec![Part::text(Origin::Hook, text)]));
 }
@@ -254,7 +266,8 @@ fn save_texts(outcome: &Outcome, messages: &mut [Message], folder: &Path) -> any
 fn claude_version(file: &Path, claude: &Path) -> Option<String> {
     let of_file = |path: &Path| {
         let text = std::fs::read_to_string(path).ok()?;
-        let line = text.lines().rev().find(|line| line.contains("\"version\":\"") && line.contains("\"uuid\""))?;
+        let line =
+            text.lines().rev().find(|line| line.contains("\"version\":\"") && line.contains("\"uuid\""))?;
         serde_json::from_str::<Value>(line).ok()?.get("version")?.as_str().map(str::to_string)
     };
     let newest = || {
@@ -323,7 +336,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Runs opencode's own program; the reason if it is not here, failed or never ended.
 fn run_opencode(arguments: &[&str], directory: &Path) -> Result<(), String> {
     let mut command = Command::new("opencode");
-    command.args(arguments).current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -382,12 +400,10 @@ fn failure(error: HandoffError) -> anyhow::Error {
         HandoffError::Grown { turns, .. } => match turns.as_slice() {
             [] => "the agent wrote to it; nothing was changed".to_string(),
             turns => {
-                let shown: Vec<String> = turns.iter().take(5).map(|turn| format!("\"{}\"", shortened(turn))).collect();
+                let shown: Vec<String> =
+                    turns.iter().take(5).map(|turn| format!("\"{}\"", shortened(turn))).collect();
                 let more = if turns.len() > 5 { ", …" } else { "" };
-                format!(
-                    "it would take these turns with it: {}{more}; nothing was changed",
-                    shown.join(", ")
-                )
+                format!("it would take these turns with it: {}{more}; nothing was changed", shown.join(", "))
             }
         },
         HandoffError::Io { .. } | HandoffError::Workspace(_) => return anyhow::Error::new(error),

@@ -143,10 +143,7 @@ fn an_agent_is_guarded_and_let_go_again() {
     assert_eq!(sandbox.read("user/.claude/settings.json"), settings);
     let (code, shown, _) = run(&["install", "claude", "--yes"]);
     assert_eq!(code, Some(0));
-    assert!(
-        shown.contains("enabledPlugins") && shown.contains("Claude Code is now guarded"),
-        "{shown}"
-    );
+    assert!(shown.contains("enabledPlugins") && shown.contains("Claude Code is now guarded"), "{shown}");
     let installed = sandbox.read("user/.claude/settings.json");
     assert!(installed.contains("// mine") && installed.contains("longhaul@longhaul-tools"), "{installed}");
     let plugin = sandbox.read("home/longhaul/guard/plugin-claude/longhaul/hooks/hooks.json");
@@ -173,7 +170,8 @@ fn a_turns_end_is_answered_at_once_and_kept_afterwards() {
 
 #[test]
 fn rules_of_earlier_sessions_are_offered_only_when_asked_for() {
-    let start = |sandbox: &Sandbox| text(&sandbox.feed(&["guard"], &call(sandbox, "SessionStart", "startup")).stdout);
+    let start =
+        |sandbox: &Sandbox| text(&sandbox.feed(&["guard"], &call(sandbox, "SessionStart", "startup")).stdout);
     let sandbox = Sandbox::new().with("claude.jsonl", &compacted());
     sandbox.done(&["guard", "keep", "--agent", "claude", "claude.jsonl"]);
     assert_eq!(start(&sandbox), "");
@@ -182,7 +180,10 @@ fn rules_of_earlier_sessions_are_offered_only_when_asked_for() {
     assert_eq!(start(&sandbox), "", "there is nothing to offer yet");
     sandbox.done(&["guard", "keep", "--agent", "claude", "claude.jsonl"]);
     let offered = start(&sandbox);
-    assert!(offered.contains("Never touch prod.db.") && offered.contains("longhaul memory inbox"), "{offered}");
+    assert!(
+        offered.contains("Never touch prod.db.") && offered.contains("longhaul memory inbox"),
+        "{offered}"
+    );
     assert!(sandbox.done(&["memory", "inbox"]).contains("Never touch prod.db."));
     sandbox.done(&["memory", "inbox", "accept", "private"]);
     assert_eq!(start(&sandbox), "", "what was accepted is no offer");

@@ -19,10 +19,28 @@ fn session(folder: &str) -> String {
     let said = |role: &str, content: Value| json!({"type": role, "message": {"role": role, "id": "m", "content": content}});
     let lines = [
         line(1, said("user", "Never touch prod.db. Rename the flag in src/upload.rs.".into())),
-        line(2, said("assistant", json!([{"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": format!("{folder}/src/upload.rs"), "content": "fn upload() {}"}}]))),
-        line(3, said("user", json!([{"type": "tool_result", "tool_use_id": "t1", "content": "File created successfully"}]))),
-        line(4, json!({"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"})),
-        line(5, json!({"type": "user", "isCompactSummary": true, "message": {"role": "user", "content": "This session is being continued from a previous conversation. Something was renamed."}})),
+        line(
+            2,
+            said(
+                "assistant",
+                json!([{"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": format!("{folder}/src/upload.rs"), "content": "fn upload() {}"}}]),
+            ),
+        ),
+        line(
+            3,
+            said(
+                "user",
+                json!([{"type": "tool_result", "tool_use_id": "t1", "content": "File created successfully"}]),
+            ),
+        ),
+        line(
+            4,
+            json!({"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"}),
+        ),
+        line(
+            5,
+            json!({"type": "user", "isCompactSummary": true, "message": {"role": "user", "content": "This session is being continued from a previous conversation. Something was renamed."}}),
+        ),
         line(6, said("user", "Now the docs.".into())),
         line(7, said("assistant", json!([{"type": "text", "text": "The docs are done."}]))),
     ];
@@ -35,12 +53,23 @@ fn sandbox() -> (Sandbox, Vec<(&'static str, String)>) {
     let sandbox = sandbox.with("in.jsonl", &session(folder.trim_end_matches('/')));
     let home = sandbox.path("user").display().to_string();
     let none = String::new;
-    let variables = vec![("HOME", home), ("CLAUDE_CONFIG_DIR", none()), ("CODEX_HOME", none()), ("XDG_CONFIG_HOME", none()), ("PATH", "/nowhere".into())];
+    let variables = vec![
+        ("HOME", home),
+        ("CLAUDE_CONFIG_DIR", none()),
+        ("CODEX_HOME", none()),
+        ("XDG_CONFIG_HOME", none()),
+        ("PATH", "/nowhere".into()),
+    ];
     (sandbox, variables)
 }
 
-fn run(sandbox: &Sandbox, variables: &[(&'static str, String)], arguments: &[&str]) -> (Option<i32>, String, String) {
-    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+fn run(
+    sandbox: &Sandbox,
+    variables: &[(&'static str, String)],
+    arguments: &[&str],
+) -> (Option<i32>, String, String) {
+    let variables: Vec<(&str, &str)> =
+        variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let output = sandbox.run_with(&variables, arguments);
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
@@ -55,7 +84,10 @@ fn each_agent_gets_a_session_with_every_rule_and_it_can_be_taken_back() {
         assert_eq!(said["rules"], 1, "{said}");
         let file = PathBuf::from(said["file"].as_str().expect("a file"));
         let written = std::fs::read_to_string(&file).expect("there");
-        assert!(written.contains("Never touch prod.db.") && written.contains("upload.rs"), "{agent}: {written}");
+        assert!(
+            written.contains("Never touch prod.db.") && written.contains("upload.rs"),
+            "{agent}: {written}"
+        );
         let id = said["id"].as_str().expect("an id");
         assert!(said["resume"].as_str().is_some_and(|command| command.contains(id)), "{said}");
         assert_eq!(said["import"].is_string(), agent == "opencode", "{said}");
@@ -78,7 +110,11 @@ fn a_session_is_compacted_in_its_own_file_and_taken_back_to_the_byte() {
     assert!(after.starts_with(&before) && after[before.len()..].contains("Never touch prod.db."), "{after}");
     let (code, _, error) = run(&sandbox, &variables, &["handoff", "codex", "in.jsonl", "--append"]);
     assert!(code == Some(1) && error.contains("no session of Codex") && error.contains("hint: "), "{error}");
-    std::fs::write(sandbox.path("in.jsonl"), format!("{after}{}\n", session("/w").lines().nth(5).expect("a line"))).expect("written");
+    std::fs::write(
+        sandbox.path("in.jsonl"),
+        format!("{after}{}\n", session("/w").lines().nth(5).expect("a line")),
+    )
+    .expect("written");
     let (code, _, error) = run(&sandbox, &variables, &["handoff", "claude", "--undo"]);
     assert!(code == Some(1) && error.contains("Now the docs."), "{error}");
     std::fs::write(sandbox.path("in.jsonl"), &after).expect("written");

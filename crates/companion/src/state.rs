@@ -58,7 +58,8 @@ pub(crate) fn read_record(
     let state = load(&place).filter(|_| meta.len() >= WORTH_A_STATE);
     let state = state.filter(|state| state.is_of(&meta, kept) && state.has_same_bytes(&mut file));
     let start = state.as_ref().map_or(0, |state| state.offset);
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.len() - start.min(meta.len())).unwrap_or_default());
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(meta.len() - start.min(meta.len())).unwrap_or_default());
     file.seek(SeekFrom::Start(start)).and_then(|_| file.read_to_end(&mut bytes)).map_err(GuardError::Open)?;
     let Some(state) = state else { return read_whole(&bytes, &meta, &place, kept, keep) };
     if bytes.is_empty() {
@@ -219,7 +220,10 @@ fn begins_turn(line: &[u8]) -> bool {
         return true;
     }
     // Most lines are none, and need not be parsed.
-    if !has(b"\"promptId\"") && !has(b"\"permissionMode\"") || has(b"\"tool_result\"") || has(b"\"isMeta\":true") {
+    if !has(b"\"promptId\"") && !has(b"\"permissionMode\"")
+        || has(b"\"tool_result\"")
+        || has(b"\"isMeta\":true")
+    {
         return false;
     }
     let Ok(record) = serde_json::from_slice::<Value>(line) else { return false };
@@ -308,9 +312,7 @@ mod tests {
                 "input": {"file_path": format!("/app/file{turn}"), "content": "x".repeat(9_000)}}]);
             let result = serde_json::json!([{"type": "tool_result", "tool_use_id": format!("t{turn}"), "content": "File created successfully"}]);
             let answer = serde_json::json!([{"type": "text", "text": "Renamed it."}]);
-            let said = |role: &str, content: Value| {
-                serde_json::json!({"type": role, "message": {"role": role, "id": format!("{role}{turn}"), "content": content}})
-            };
+            let said = |role: &str, content: Value| serde_json::json!({"type": role, "message": {"role": role, "id": format!("{role}{turn}"), "content": content}});
             let mut typed = said("user", prompt.into());
             typed["promptId"] = "p".into();
             add(typed, &mut lines, &mut parent);

@@ -52,9 +52,7 @@ pub use records::{
 };
 pub use replay::Replay;
 pub use seen_parts::SeenParts;
-pub use write::{
-    WrittenSession, encode_answered, encode_compaction, new_opencode_session_id, write_session,
-};
+pub use write::{WrittenSession, encode_answered, encode_compaction, new_opencode_session_id, write_session};
 
 /// The program of the README, which must compile and run.
 #[cfg(doctest)]

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use longhaul_app::clock::now;
+use longhaul_app::compression::LoadedSession;
 use longhaul_app::failure::hinted;
-use longhaul_app::kept_rules::kept_rules;
 use longhaul_app::project::{log_failure, session_file};
-use longhaul_app::sessions::{load, new_id};
-use longhaul_compaction::Tracker;
+use longhaul_app::sessions::new_id;
 use longhaul_conversation::Estimator;
 use longhaul_directives::{RequestState, Retirement, RuleId, UserRequests, UserRules};
 use longhaul_engine::{Conversation, RecordId};
@@ -97,13 +96,8 @@ fn list(kind: Kind, options: &ListOptions, screen: &Screen) -> anyhow::Result<()
     // A session of another agent has no corrections, and is only read.
     let tracker = match Log::open_existing(&path) {
         Ok(log) => Conversation::on(log, Estimator::default()).tracker().clone(),
-        Err(_) => {
-            let session = load(&path, &input::showing_progress)?;
-            let mut tracker = Tracker::default();
-            tracker.rules_mut().expect_quoted(kept_rules(&path)?);
-            session.transcript.messages().iter().for_each(|message| tracker.observe(message));
-            tracker
-        }
+        // What its agent compacted away counts, too.
+        Err(_) => LoadedSession::read(&path, input::open(&path)?, &Estimator::default(), None)?.tracker,
     };
     if options.json {
         return match kind {

@@ -140,7 +140,8 @@ fn offer(call: &HookCall) -> anyhow::Result<Option<String>> {
     }
     let text = offered_rules(&call.directory.clone().unwrap_or_else(current_folder))?;
     Ok(text.map(|text| {
-        json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}).to_string()
+        json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
+            .to_string()
     }))
 }
 

@@ -1,5 +1,7 @@
 //! `longhaul install AGENT` and `longhaul uninstall AGENT`: the guard, the MCP server and a skill in another agent.
 
+use std::path::Path;
+
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use longhaul_app::companion::agent_places;
@@ -10,7 +12,7 @@ use longhaul_companion::{
     apply_install, install_state, plan_install, plan_uninstall,
 };
 
-use crate::output::{Color, Screen, print, visible, visible_text};
+use crate::output::{Color, Screen, plural, print, visible, visible_text};
 use crate::questions::confirm;
 
 #[derive(Debug, Args)]
@@ -129,6 +131,7 @@ fn change(
     color: Color,
 ) -> anyhow::Result<bool> {
     let screen = Screen::of_stdout(color);
+    print(&own_files(plan, &screen))?;
     for change in &plan.changes {
         let verb = match (&change.before, &change.after) {
             (None, _) => "Create",
@@ -137,8 +140,6 @@ fn change(
         };
         let path = visible(&change.path.display().to_string());
         if change.owner == FileOwner::Longhaul {
-            // The whole file is ours: its content is no change of the user's.
-            print(&format!("{}\n", screen.strong(&format!("{verb} {path}"))))?;
             continue;
         }
         print(&format!(
@@ -152,6 +153,47 @@ fn change(
     }
     apply_install(plan, places).map_err(failure)?;
     Ok(true)
+}
+
+/// The files of ours, by folder: their content is no change of the user's.
+fn own_files(plan: &InstallPlan, screen: &Screen) -> String {
+    let mut folders: Vec<(&str, &Path, usize)> = Vec::new();
+    for change in plan.changes.iter().filter(|change| change.owner == FileOwner::Longhaul) {
+        let verb = match (&change.before, &change.after) {
+            (None, _) => "Create",
+            (_, None) => "Remove",
+            _ => "Renew",
+        };
+        let folder = own_folder(&change.path);
+        match folders.iter_mut().find(|known| (known.0, known.1) == (verb, folder)) {
+            Some(known) => known.2 += 1,
+            None => folders.push((verb, folder, 1)),
+        }
+    }
+    let line = |(verb, folder, count): (&str, &Path, usize)| {
+        let path = visible(&folder.display().to_string());
+        let text = if folder.extension().is_some() {
+            format!("{verb} {path}")
+        } else {
+            format!("{verb} {path} ({})", plural(count, "file", "files"))
+        };
+        format!("{}\n", screen.strong(&text))
+    };
+    folders.into_iter().map(line).collect()
+}
+
+/// The plug-in, extension or skill that a file belongs to, or the file itself.
+fn own_folder(path: &Path) -> &Path {
+    let name = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let collection = path.ancestors().skip(1).find(|folder| name(folder).starts_with("plugin-"));
+    let mut own = path.ancestors().skip(1).filter(|folder| name(folder) == "longhaul");
+    collection
+        .or_else(|| {
+            own.next().map(|inner| {
+                own.next().filter(|outer| inner.starts_with(outer.join("skills"))).unwrap_or(inner)
+            })
+        })
+        .unwrap_or(path)
 }
 
 fn list(places: &AgentPlaces) -> anyhow::Result<()> {

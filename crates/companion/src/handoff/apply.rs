@@ -84,7 +84,8 @@ pub fn undo_handoff(
 ) -> Result<UndoneHandoff, HandoffError> {
     let is_named = |note: &&HandoffNote| id.is_none_or(|id| note.id.starts_with(id));
     let nothing = || HandoffError::NothingToUndo { agent: agent.title(), id: id.map(str::to_string) };
-    let note = handoff_notes(places, agent).into_iter().rev().find(|note| is_named(&note)).ok_or_else(nothing)?;
+    let note =
+        handoff_notes(places, agent).into_iter().rev().find(|note| is_named(&note)).ok_or_else(nothing)?;
     let path = &note.path;
     let _lock = lock(places, path)?;
     let bytes = match fs::read(path) {

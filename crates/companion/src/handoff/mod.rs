@@ -179,9 +179,7 @@ pub fn plan_append(
     let id = session.info.session_id.clone().unwrap_or_default();
     let messages = renamed(session.transcript.take_messages(), &mut new_id);
     let (text, lost) = match agent {
-        GuardedAgent::Codex => {
-            (codex::appended(&messages, bytes, target.at), Vec::new())
-        }
+        GuardedAgent::Codex => (codex::appended(&messages, bytes, target.at), Vec::new()),
         _ => {
             let mut given = as_of(session, target, messages);
             given.info.session_id = Some(id.clone());

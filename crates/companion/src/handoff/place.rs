@@ -27,7 +27,8 @@ pub fn session_place(
     at: Timestamp,
 ) -> PathBuf {
     let at = at.to_string();
-    let (day, minute) = (at.get(..10).unwrap_or_default(), at.get(..16).unwrap_or_default().replace(':', "-"));
+    let (day, minute) =
+        (at.get(..10).unwrap_or_default(), at.get(..16).unwrap_or_default().replace(':', "-"));
     match agent {
         GuardedAgent::Claude => claude_folder(&places.claude, directory).join(format!("{id}.jsonl")),
         GuardedAgent::Codex => {

@@ -28,7 +28,10 @@ fn session(agent: GuardedAgent) -> Session {
         Message::new(
             "s",
             longhaul_conversation::Role::User,
-            text(Origin::Summary, "<state_snapshot through=\"m9\">\n<active_constraints>\n- [m1] Never push to main.\n</active_constraints>\n</state_snapshot>"),
+            text(
+                Origin::Summary,
+                "<state_snapshot through=\"m9\">\n<active_constraints>\n- [m1] Never push to main.\n</active_constraints>\n</state_snapshot>",
+            ),
         ),
         Message::new("a", longhaul_conversation::Role::Model, text(Origin::Model, "Understood.")),
         Message::new("u", longhaul_conversation::Role::User, text(Origin::User, "Go on.")),
@@ -65,7 +68,13 @@ fn target(agent: GuardedAgent) -> HandoffTarget {
 
 fn rules(bytes: &[u8]) -> String {
     let session = read_session(bytes).expect("a session");
-    session.transcript.messages().iter().flat_map(|message| &message.parts).filter_map(Part::as_text).collect()
+    session
+        .transcript
+        .messages()
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter_map(Part::as_text)
+        .collect()
 }
 
 #[test]
@@ -75,7 +84,14 @@ fn any_agent_goes_to_any_other_and_back() {
             let root = tempfile::tempdir().expect("a folder");
             let places = places(root.path());
             let target = target(agent);
-            let path = session_place(agent, &places, &root.path().join("chats"), Path::new("/work"), &target.id, target.at);
+            let path = session_place(
+                agent,
+                &places,
+                &root.path().join("chats"),
+                Path::new("/work"),
+                &target.id,
+                target.at,
+            );
             let handoff = plan_handoff(&mut session(source), &target, path.clone(), ids());
             assert_eq!(handoff.id, target.id);
             apply_handoff(&handoff, &places, 3).expect("written");
@@ -124,7 +140,10 @@ fn check_append(agent: GuardedAgent, went_on: &str) {
     let bytes = fs::read(&path).expect("there");
     assert!(bytes.starts_with(before.as_bytes()) && bytes.len() > before.len());
     assert!(rules(&bytes).contains("Never push to main."));
-    assert!(matches!(apply_handoff(&handoff, &places, 3), Err(HandoffError::Changed { .. })), "it grew meanwhile");
+    assert!(
+        matches!(apply_handoff(&handoff, &places, 3), Err(HandoffError::Changed { .. })),
+        "it grew meanwhile"
+    );
     undo_handoff(agent, None, &places).expect("taken back");
     assert_eq!(fs::read_to_string(&path).expect("there"), before);
 
@@ -162,7 +181,8 @@ fn only_own_files_of_lines_are_appended_to() {
 fn a_numbered_rollout_goes_on_with_the_next_number() {
     let bytes = b"{\"ordinal\":0,\"type\":\"session_meta\",\"payload\":{}}\n{\"ordinal\":41,\"type\":\"event_msg\",\"payload\":{}}\n";
     let mut codex = session(GuardedAgent::Codex);
-    let handoff = plan_append(&mut codex, &target(GuardedAgent::Codex), "/x".into(), bytes, ids()).expect("planned");
+    let handoff =
+        plan_append(&mut codex, &target(GuardedAgent::Codex), "/x".into(), bytes, ids()).expect("planned");
     let HandoffChange::Append { text, before, .. } = &handoff.change else { panic!("{handoff:?}") };
     let record: Value = serde_json::from_str(text).expect("one line");
     assert_eq!((record["ordinal"].as_u64(), *before), (Some(42), bytes.len() as u64));

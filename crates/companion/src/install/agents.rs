@@ -96,9 +96,8 @@ impl GuardedAgent {
     pub(super) fn files(self, scope: InstallScope, places: &AgentPlaces) -> Vec<InstalledFile> {
         let project = &places.project;
         let mcp = json!({"command": NAME, "args": ["mcp"]});
-        let entry = |keys: &[&str], value: Value| {
-            Piece::Entry(keys.iter().map(ToString::to_string).collect(), value)
-        };
+        let entry =
+            |keys: &[&str], value: Value| Piece::Entry(keys.iter().map(ToString::to_string).collect(), value);
         match (self, scope) {
             (Self::Claude, InstallScope::User) => {
                 let folder = places.notes.join("plugin-claude");
@@ -124,10 +123,14 @@ impl GuardedAgent {
             ],
             (Self::Codex, InstallScope::User) => {
                 let folder = places.notes.join("plugin-codex");
-                let copy = places.codex.join("plugins").join("cache").join(COLLECTION).join(NAME).join(VERSION);
+                let copy =
+                    places.codex.join("plugins").join("cache").join(COLLECTION).join(NAME).join(VERSION);
                 let mut files = plug_in(&folder);
                 files.extend(plug_in_files(&copy));
-                files.push(InstalledFile::new(places.codex.join("hooks.json"), vec![Piece::Hooks(Vec::new())]));
+                files.push(InstalledFile::new(
+                    places.codex.join("hooks.json"),
+                    vec![Piece::Hooks(Vec::new())],
+                ));
                 let lines = format!(
                     "[marketplaces.{COLLECTION}]\nsource_type = \"local\"\nsource = {}\n\n[plugins.\"{NAME}@{COLLECTION}\"]\nenabled = true\n",
                     json!(folder)
@@ -166,10 +169,7 @@ impl GuardedAgent {
                     InstallScope::User => places.opencode.clone(),
                     InstallScope::Project => project.join(".opencode"),
                 };
-                vec![
-                    InstalledFile::own(folder.join("plugins").join("longhaul.js"), OPENCODE),
-                    skill(&folder),
-                ]
+                vec![InstalledFile::own(folder.join("plugins").join("longhaul.js"), OPENCODE), skill(&folder)]
             }
         }
     }
@@ -181,9 +181,7 @@ impl GuardedAgent {
             (1..=room.handlers).map(|handler| hook(format!(" --handler {handler}"))).collect()
         };
         // Gemini CLI counts its timeouts in milliseconds.
-        let named = || {
-            json!({"hooks": [{"type": "command", "name": "longhaul-guard", "command": COMMAND, "timeout": SECONDS * 1_000}]})
-        };
+        let named = || json!({"hooks": [{"type": "command", "name": "longhaul-guard", "command": COMMAND, "timeout": SECONDS * 1_000}]});
         match self {
             // The rooms of both have as many handlers, so that one list serves both.
             Self::Claude | Self::Codex => vec![
@@ -217,10 +215,7 @@ fn plug_in(folder: &Path) -> Vec<InstalledFile> {
     });
     let mut files = vec![
         InstalledFile::own(folder.join(".claude-plugin").join("marketplace.json"), pretty(&claude)),
-        InstalledFile::own(
-            folder.join(".agents").join("plugins").join("marketplace.json"),
-            pretty(&codex),
-        ),
+        InstalledFile::own(folder.join(".agents").join("plugins").join("marketplace.json"), pretty(&codex)),
     ];
     files.extend(plug_in_files(&folder.join(NAME)));
     files
@@ -236,7 +231,10 @@ fn plug_in_files(folder: &Path) -> Vec<InstalledFile> {
     vec![
         InstalledFile::own(folder.join(".claude-plugin").join("plugin.json"), pretty(&claude)),
         InstalledFile::own(folder.join(".codex-plugin").join("plugin.json"), pretty(&codex)),
-        InstalledFile::own(folder.join("hooks").join("hooks.json"), hooks_file(&GuardedAgent::Claude.groups())),
+        InstalledFile::own(
+            folder.join("hooks").join("hooks.json"),
+            hooks_file(&GuardedAgent::Claude.groups()),
+        ),
         InstalledFile::own(folder.join(".mcp.json"), pretty(&mcp)),
         skill(folder),
     ]

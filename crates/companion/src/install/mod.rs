@@ -188,7 +188,8 @@ pub fn apply_install(plan: &InstallPlan, places: &AgentPlaces) -> Result<(), Ins
 
 /// Removes the folders that only files of ours were in.
 fn remove_empty_folders(plan: &InstallPlan, places: &AgentPlaces) {
-    let roots = [&places.claude, &places.codex, &places.gemini, &places.opencode, &places.project, &places.notes];
+    let roots =
+        [&places.claude, &places.codex, &places.gemini, &places.opencode, &places.project, &places.notes];
     let is_kept = |folder: &Path| roots.iter().any(|root| root.starts_with(folder));
     let removed = plan.changes.iter().filter(|change| change.after.is_none());
     for change in removed {

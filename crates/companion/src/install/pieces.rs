@@ -158,7 +158,8 @@ fn has_entry(document: &JsoncDocument, keys: &[String]) -> bool {
 /// The document without an entry, and without the objects that it alone was in.
 fn without_entry(document: JsoncDocument, keys: &[String]) -> Result<JsoncDocument, JsoncError> {
     let Some((first, rest)) = keys.split_first() else { return Ok(document) };
-    let mut value = document.root().and_then(|root| root.get(first)).map(|node| node.to_value()).unwrap_or_default();
+    let mut value =
+        document.root().and_then(|root| root.get(first)).map(|node| node.to_value()).unwrap_or_default();
     if !rest.is_empty() && !take_entry(&mut value, rest) {
         return document.set(&[first], &value, NewKey::Last);
     }
@@ -167,7 +168,9 @@ fn without_entry(document: JsoncDocument, keys: &[String]) -> Result<JsoncDocume
 
 /// Takes an entry out of an object; true if nothing is left of it.
 fn take_entry(value: &mut Value, keys: &[String]) -> bool {
-    let (Some(object), Some((first, rest))) = (value.as_object_mut(), keys.split_first()) else { return false };
+    let (Some(object), Some((first, rest))) = (value.as_object_mut(), keys.split_first()) else {
+        return false;
+    };
     if rest.is_empty() || object.get_mut(first).is_some_and(|inner| take_entry(inner, rest)) {
         object.shift_remove(first);
     }
@@ -234,7 +237,8 @@ fn with_hooks(
         if groups == wanted {
             continue;
         }
-        document = document.set(&["hooks", event], &Value::Array(wanted), NewKey::Last).map_err(&malformed)?;
+        document =
+            document.set(&["hooks", event], &Value::Array(wanted), NewKey::Last).map_err(&malformed)?;
     }
     Ok(document.text().to_string())
 }

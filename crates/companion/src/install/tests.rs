@@ -191,12 +191,18 @@ fn check_refused(agent: GuardedAgent, file: &str, text: &str, expected: &str) {
 
 #[test]
 fn what_cannot_be_understood_is_left_alone() {
-    let hooks = |text, expected| check_refused(GuardedAgent::Codex, "project/.codex/hooks.json", text, expected);
+    let hooks =
+        |text, expected| check_refused(GuardedAgent::Codex, "project/.codex/hooks.json", text, expected);
     hooks("{\"hooks\": 7}", "\"hooks\" is no object");
     hooks("{\"hooks\": {\"SessionStart\": {}}}", "\"hooks.SessionStart\" is no list");
     hooks("[]", "is no object");
     hooks("{\"hooks\": ", "could not install in");
-    check_refused(GuardedAgent::Claude, "project/.mcp.json", "{\"mcpServers\": []}", "\"mcpServers\" is no object");
+    check_refused(
+        GuardedAgent::Claude,
+        "project/.mcp.json",
+        "{\"mcpServers\": []}",
+        "\"mcpServers\" is no object",
+    );
 }
 
 #[test]

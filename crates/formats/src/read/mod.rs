@@ -19,7 +19,7 @@ mod kimi;
 mod long_lists;
 mod mini_swe;
 pub(crate) mod openai;
-mod opencode;
+pub(crate) mod opencode;
 mod openhands;
 mod openhands_sdk;
 #[cfg(test)]

@@ -180,7 +180,7 @@ impl Typed {
                 } else if part.is_true("synthetic") {
                     self.parts.push(Part::text(Origin::Hook, text));
                 } else {
-                    self.parts.extend(text_parts(text, Role::User));
+                    self.parts.extend(text_parts(unquoted(&text).unwrap_or(text), Role::User));
                 }
             }
             Some("file") => self.parts.push(read_file(&mut part, Origin::User)),
@@ -192,6 +192,14 @@ impl Typed {
             kind => out.skip(&format!("part:{}", kind.unwrap_or("?"))),
         }
     }
+}
+
+/// The words of a prompt that `opencode run` was given as one argument: it puts those between quotation marks.
+pub(crate) fn unquoted(text: &str) -> Option<String> {
+    let words = text.strip_prefix('"')?.strip_suffix('"')?;
+    let is_escaped = |place: usize| words[..place].ends_with('\\');
+    let is_whole = words.match_indices('"').all(|(place, _)| is_escaped(place)) && !words.ends_with('\\');
+    (words.contains(' ') && is_whole).then(|| words.replace("\\\"", "\""))
 }
 
 /// The parts of the model's message: what it said, and what tools answered.
@@ -404,6 +412,20 @@ mod tests {
         let begun = message("assistant", "a", &json!({}), &json!([{"type": "step-start"}]));
         let session = read(&json!({}), &[message("user", "u", &json!({}), &text("a")), begun]);
         assert_eq!(outline(session.transcript.messages()), ["user: user \"a\""]);
+    }
+
+    #[test]
+    fn a_prompt_given_as_an_argument_is_no_quotation() {
+        #[track_caller]
+        fn check(text: &str, expected: Option<&str>) {
+            assert_eq!(unquoted(text).as_deref(), expected, "{text}");
+        }
+        check("\"Never touch prod.db.\"", Some("Never touch prod.db."));
+        check("\"say \\\"hi\\\" now\"", Some("say \"hi\" now"));
+        check("\"a b\" and \"c d\"", None);
+        check("\"word\"", None);
+        check("a \"b c\"", None);
+        check("\"", None);
     }
 
     #[test]

@@ -14,9 +14,7 @@ use longhaul_wire::{
 };
 use serde_json::{Map, Value};
 
-use super::shared::{
-    Clock, lose_request_fields, lose_setup, lose_side_chains, push_line, session_id,
-};
+use super::shared::{Clock, lose_request_fields, lose_setup, lose_side_chains, push_line, session_id};
 use crate::read::codex::ORIGINS;
 use crate::{Format, Session};
 
@@ -257,9 +255,11 @@ impl Items<'_> {
         let (id, name) = (call.id.as_str(), call.name.as_str());
         let own_type = fields.get("type").and_then(Value::as_str);
         let mut item = match (own_type, &call.args) {
-            (Some("local_shell_call"), args) => {
-                object([("type", "local_shell_call".into()), ("call_id", id.into()), ("action", args.clone())])
-            }
+            (Some("local_shell_call"), args) => object([
+                ("type", "local_shell_call".into()),
+                ("call_id", id.into()),
+                ("action", args.clone()),
+            ]),
             (Some("custom_tool_call"), args) | (_, args @ Value::String(_)) => {
                 self.custom.insert(call.id.clone());
                 object([
@@ -408,7 +408,8 @@ mod tests {
     }
 
     fn conversation() -> Vec<Message> {
-        let snapshot = "<state_snapshot through=\"m9\">\n<overall_goal>Fix it.</overall_goal>\n</state_snapshot>";
+        let snapshot =
+            "<state_snapshot through=\"m9\">\n<overall_goal>Fix it.</overall_goal>\n</state_snapshot>";
         let call = ToolCall::new("c1", "Bash").with_args(json!({"command": "ls"}));
         vec![
             Message::new("a", Role::User, vec![Part::text(Origin::Summary, snapshot)]),
@@ -424,19 +425,32 @@ mod tests {
         let kinds: Vec<String> = written
             .text
             .lines()
-            .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["type"].as_str().expect("a type").into())
+            .map(|line| {
+                serde_json::from_str::<Value>(line).expect("JSON")["type"].as_str().expect("a type").into()
+            })
             .collect();
-        assert_eq!(kinds, ["session_meta", "compacted", "response_item", "response_item", "response_item", "response_item"]);
+        assert_eq!(
+            kinds,
+            ["session_meta", "compacted", "response_item", "response_item", "response_item", "response_item"]
+        );
         let back = read_session(written.text.as_bytes()).expect("a session");
         assert_eq!((back.info.format, back.info.compactions), (Format::Codex, 1));
-        let origins: Vec<Origin> =
-            back.transcript.messages().iter().flat_map(|message| &message.parts).map(|part| part.origin).collect();
+        let origins: Vec<Origin> = back
+            .transcript
+            .messages()
+            .iter()
+            .flat_map(|message| &message.parts)
+            .map(|part| part.origin)
+            .collect();
         assert_eq!(origins, [Origin::Summary, Origin::Model, Origin::Model, Origin::Tool, Origin::User]);
     }
 
     #[test]
     fn one_record_stands_for_a_whole_conversation() {
-        let start = write_session(Format::Codex, &mut session(vec![Message::new("u", Role::User, vec![Part::user_text("old")])]));
+        let start = write_session(
+            Format::Codex,
+            &mut session(vec![Message::new("u", Role::User, vec![Part::user_text("old")])]),
+        );
         let line = encode_compaction(&conversation(), Timestamp::from_millis(1_795_000_000_000), Some(7));
         assert_eq!(line.lines().count(), 1);
         assert!(line.contains("\"ordinal\":7"), "{line}");

@@ -15,6 +15,7 @@ use longhaul_wire::{
 use serde_json::{Map, Value, json};
 
 use super::shared::{Clock, hash, lose_request_fields, lose_setup, lose_side_chains, session_id};
+use crate::read::opencode::unquoted;
 use crate::{Format, Session};
 
 /// The version of opencode whose documents these are.
@@ -149,12 +150,12 @@ impl<'a> Writer<'a> {
         let created = self.last >> COUNTER_BITS;
         let id = identifier("msg", self.last, message.id.as_str());
         match message.role {
-            Role::User => self.user(message, id, created),
-            Role::Model => self.model(message, id, created),
+            Role::User => self.user(message, &id, created),
+            Role::Model => self.model(message, &id, created),
         }
     }
 
-    fn user(&mut self, message: &'a Message, id: String, created: u64) {
+    fn user(&mut self, message: &'a Message, id: &str, created: u64) {
         let mut parts = Vec::new();
         for piece in pieces(&message.parts, &PLAIN) {
             match piece {
@@ -176,6 +177,11 @@ impl<'a> Writer<'a> {
                     }
                     let text = piece.told_text();
                     if !text.is_empty() {
+                        let text = match unquoted(&text) {
+                            // Its reader would take the marks for those of a command line.
+                            Some(_) => format!("\"{}\"", text.replace('"', "\\\"")),
+                            None => text,
+                        };
                         parts.push(object([("type", "text".into()), ("text", text.into())]));
                     }
                 }
@@ -201,11 +207,11 @@ impl<'a> Writer<'a> {
             "id": id, "sessionID": self.session, "role": "user", "time": {"created": created}, "agent": AGENT,
             "model": {"providerID": provider, "modelID": model},
         });
-        self.parent = Some(id.clone());
-        self.put(&id, info, parts);
+        self.parent = Some(id.to_string());
+        self.put(id, &info, parts);
     }
 
-    fn model(&mut self, message: &'a Message, id: String, created: u64) {
+    fn model(&mut self, message: &'a Message, id: &str, created: u64) {
         let mut parts: Vec<Fields> = Vec::new();
         for part in message.parts.iter().filter(|part| says_something(part)) {
             if part.origin != plain_origin(part, Role::Model) {
@@ -227,7 +233,11 @@ impl<'a> Writer<'a> {
                     }
                     if !thought.text.is_empty() {
                         let text = thought.text.as_str();
-                        parts.push(object([("type", "reasoning".into()), ("text", text.into()), ("time", time)]));
+                        parts.push(object([
+                            ("type", "reasoning".into()),
+                            ("text", text.into()),
+                            ("time", time),
+                        ]));
                     }
                 }
                 Body::Call(call) => {
@@ -257,7 +267,7 @@ impl<'a> Writer<'a> {
             "tokens": tokens(message.usage.as_deref().copied().unwrap_or_default()),
             "modelID": model, "providerID": provider, "time": {"created": created, "completed": created}, "finish": "stop",
         });
-        self.put(&id, info, parts);
+        self.put(id, &info, parts);
     }
 
     /// A call with its outcome.
@@ -276,10 +286,8 @@ impl<'a> Writer<'a> {
             return json!({"status": "pending", "input": input, "raw": ""});
         }
         let is_text = |part: &&Part| part.as_text().is_some();
-        let alone = ToolResult {
-            nested: result.nested.iter().filter(is_text).cloned().collect(),
-            ..result.clone()
-        };
+        let alone =
+            ToolResult { nested: result.nested.iter().filter(is_text).cloned().collect(), ..result.clone() };
         let text = alone.readable().into_owned();
         let time = json!({"start": at, "end": at});
         match result.status {
@@ -287,11 +295,16 @@ impl<'a> Writer<'a> {
                 if result.status == ToolStatus::Cancelled {
                     self.losses.add(LossKind::Status, call.id.as_str());
                 }
-                result.nested.iter().filter(|part| !is_text(part)).for_each(|part| lose_misplaced(part, self.losses));
+                result
+                    .nested
+                    .iter()
+                    .filter(|part| !is_text(part))
+                    .for_each(|part| lose_misplaced(part, self.losses));
                 json!({"status": "error", "input": input, "error": text, "time": time})
             }
             _ => {
-                let files = result.nested.iter().filter(|part| !is_text(part)).filter_map(|part| self.file(part));
+                let files =
+                    result.nested.iter().filter(|part| !is_text(part)).filter_map(|part| self.file(part));
                 let files: Vec<Value> = files.map(Value::Object).collect();
                 let mut state = json!({
                     "status": "completed", "input": input, "output": text, "title": call.name, "metadata": {}, "time": time,
@@ -334,7 +347,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds a message, its parts with ids of their own.
-    fn put(&mut self, id: &str, info: Value, parts: Vec<Fields>) {
+    fn put(&mut self, id: &str, info: &Value, parts: Vec<Fields>) {
         let number = self.last;
         let with_ids = |(place, mut part): (usize, Map<String, Value>)| {
             let seed = format!("{id} {place}");
@@ -388,19 +401,31 @@ mod tests {
 
     #[test]
     fn ids_and_times_rise_also_where_messages_have_none() {
-        let said = |id: &str, role| Message::new(id, role, vec![Part::text(if role == Role::User { Origin::User } else { Origin::Model }, id)]);
+        let said = |id: &str, role| {
+            Message::new(
+                id,
+                role,
+                vec![Part::text(if role == Role::User { Origin::User } else { Origin::Model }, id)],
+            )
+        };
         let mut first = said("a", Role::User);
         first.at = Some(Timestamp::from_millis(1_795_122_547_269));
         let messages = vec![first, said("b", Role::Model), said("c", Role::User)];
         let document: Value =
-            serde_json::from_str(&write_session(Format::OpenCode, &mut session(messages)).text).expect("JSON");
-        let infos: Vec<&Value> = document["messages"].as_array().expect("a list").iter().map(|it| &it["info"]).collect();
+            serde_json::from_str(&write_session(Format::OpenCode, &mut session(messages)).text)
+                .expect("JSON");
+        let infos: Vec<&Value> =
+            document["messages"].as_array().expect("a list").iter().map(|it| &it["info"]).collect();
         let ids: Vec<&str> = infos.iter().map(|info| info["id"].as_str().expect("an id")).collect();
         assert!(ids.is_sorted() && ids.iter().all(|id| id.len() == 30), "{ids:?}");
         assert!(ids[0].starts_with("msg_1f5a44a45"), "as opencode itself makes them: {ids:?}");
         assert!(infos.iter().map(|info| info["time"]["created"].as_u64()).is_sorted());
         assert_eq!(infos[1]["parentID"], ids[0]);
-        assert!(document["info"]["id"].as_str().is_some_and(|id| id.starts_with("ses_e0a5bb")), "{}", document["info"]["id"]);
+        assert!(
+            document["info"]["id"].as_str().is_some_and(|id| id.starts_with("ses_e0a5bb")),
+            "{}",
+            document["info"]["id"]
+        );
     }
 
     #[test]
@@ -415,11 +440,17 @@ mod tests {
         let written = write_session(Format::OpenCode, &mut session(messages));
         assert_eq!(written.lost, []);
         let back = read_session(written.text.as_bytes()).expect("a session");
-        let shown: Vec<String> = back.transcript.messages().iter().flat_map(|message| &message.parts).map(|part| match &part.body {
-            Body::Call(call) => format!("call {}", call.name),
-            Body::Result(result) => format!("{:?} {}", result.status, result.readable()),
-            _ => part.as_text().unwrap_or_default().to_string(),
-        }).collect();
+        let shown: Vec<String> = back
+            .transcript
+            .messages()
+            .iter()
+            .flat_map(|message| &message.parts)
+            .map(|part| match &part.body {
+                Body::Call(call) => format!("call {}", call.name),
+                Body::Result(result) => format!("{:?} {}", result.status, result.readable()),
+                _ => part.as_text().unwrap_or_default().to_string(),
+            })
+            .collect();
         assert_eq!(shown, ["list", "call bash", "Failed no such file", "and now?"]);
     }
 
