@@ -90,7 +90,7 @@ pub struct Conversation {
     state: State,
     host: HostState,
     /// The draft for the next compaction, if one was written ahead.
-    prepared: Option<PreparedDraft>,
+    prepared: Option<Box<PreparedDraft>>,
     /// The number of changes to what was said before.
     generation: u64,
 }
@@ -201,9 +201,11 @@ impl Conversation {
         let prepared = prepare(self.transcript.messages(), options.empty);
         let present = self.present(&prepared.messages, &options, settings, deps.summariser);
         let ready = draft.filter(|draft| draft.basis().why_stale(&present).is_none());
-        let cut = ready.as_ref().map(PreparedDraft::tail_from);
+        let cut = ready.as_deref().map(PreparedDraft::tail_from);
         let input = Input { host: &self.host, cut, ..Input::new(&self.tracker, &prepared, &options) };
-        let outcome = compact_with(&input, settings, &self.state, deps, ready.as_ref(), cancel).await;
+        // On the heap, as sub-agents run turns inside turns.
+        let pass = compact_with(&input, settings, &self.state, deps, ready.as_deref(), cancel);
+        let outcome = Box::pin(pass).await;
         if outcome.messages().is_none() {
             // It was not needed yet, or somebody stopped the pass.
             self.prepared = ready;

@@ -33,6 +33,7 @@ const TOOLS: &[&str] = &[
     "search_file_content",
     "search_skills",
     "stop_job",
+    "web_fetch",
     "write_file",
     "write_todos",
 ];

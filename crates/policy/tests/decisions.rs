@@ -79,7 +79,7 @@ fn built_in_rules_by_mode() {
     for tool in ["write_file", "replace"] {
         check(tool, ["ask", "allow", "allow", "deny"], ["deny", "allow", "allow", "deny"]);
     }
-    for tool in ["run_shell_command", "save_memory"] {
+    for tool in ["run_shell_command", "save_memory", "web_fetch"] {
         check(tool, ["ask", "ask", "allow", "deny"], ["deny", "deny", "allow", "deny"]);
     }
     for tool in ["activate_skill", "compact_now"] {

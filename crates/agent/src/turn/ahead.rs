@@ -20,7 +20,7 @@ use crate::event::Event;
 /// The draft of the next compaction: at most one is written at a time. Dropping this ends the request to the model.
 #[derive(Debug, Default)]
 pub(crate) struct DraftAhead {
-    running: Option<RunningDraft>,
+    running: Option<Box<RunningDraft>>,
     /// The state of the conversation in which a draft failed: it is not tried again before that changes.
     failed_at: Option<u64>,
 }
@@ -69,7 +69,7 @@ pub(super) fn begin_draft(session: &mut AgentSession, turn: &TurnState, deps: &A
     let write = async move { order.write(own.as_ref(), &counted, &|| since.elapsed()).await };
     task.spawn_on(write, &runtime);
     let running = RunningDraft { task, summariser, meter, generation, messages, since };
-    session.draft_ahead.running = Some(running);
+    session.draft_ahead.running = Some(Box::new(running));
 }
 
 /// Takes over a draft that is finished, and stops one that the conversation has left behind. Waits for nothing.

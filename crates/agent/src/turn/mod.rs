@@ -271,7 +271,8 @@ async fn take_steps(
             // Servers may have connected, and tools may have been asked for.
             declare_tools(session, turn, deps);
         }
-        if let Some(end) = make_room(session, turn, newest, deps, cancel).await? {
+        // On the heap, as sub-agents run turns inside turns.
+        if let Some(end) = Box::pin(make_room(session, turn, newest, deps, cancel)).await? {
             return Ok(end);
         }
         if let Some(end) = check_course(session, turn, newest, deps, cancel).await? {
@@ -322,7 +323,7 @@ async fn check_course(
         return Ok(Some(TurnEnd::Cancelled));
     }
     match is_warned || RequestWindow::of(session, turn).input_limit() < limit {
-        true => make_room(session, turn, newest, deps, cancel).await,
+        true => Box::pin(make_room(session, turn, newest, deps, cancel)).await,
         false => Ok(None),
     }
 }

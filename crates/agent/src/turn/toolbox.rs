@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use longhaul_conversation::{Request, TokenCount, ToolChoice as RequestToolChoice, ToolDeclaration};
 use longhaul_memory::SAVE_TOOL;
-use longhaul_policy::AGENT_TOOL;
+use longhaul_policy::{AGENT_TOOL, FETCH_TOOL};
 use longhaul_tools::{ALIASES, Preview, Tool, ToolSource};
 use serde_json::Value;
 
@@ -19,8 +19,15 @@ use crate::tools::{OwnTool, size_of, within_share};
 const DEEPEST: u32 = 3;
 
 /// Tools that a model with a small window does without: other tools do the same, or it has no room for their results.
-const SPARED: [&str; 6] =
-    [AGENT_TOOL, "compact_now", "list_directory", "read_many_files", "search_skills", "write_todos"];
+const SPARED: [&str; 7] = [
+    AGENT_TOOL,
+    "compact_now",
+    "list_directory",
+    "read_many_files",
+    "search_skills",
+    FETCH_TOOL,
+    "write_todos",
+];
 
 /// The tools declared to the model.
 #[derive(Clone, Debug, Default)]

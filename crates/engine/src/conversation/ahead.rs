@@ -75,7 +75,7 @@ impl Conversation {
     pub fn keep_draft(&mut self, draft: PreparedDraft) -> bool {
         let is_current = draft.basis().generation == self.generation;
         if is_current {
-            self.prepared = Some(draft);
+            self.prepared = Some(Box::new(draft));
         }
         is_current
     }

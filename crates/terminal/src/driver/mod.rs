@@ -16,7 +16,7 @@ use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentDeps, AgentError, Approver, Event, Spending, TurnEnd, UserQuestion};
 use longhaul_compaction::{Input, compact_offline, prepare};
-use longhaul_conversation::{Message, MessageId, ModelError, Ordinal, Origin, Part, Role};
+use longhaul_conversation::{Message, ModelError, Ordinal, Origin, Part, Role};
 use longhaul_display::text::sentence;
 use longhaul_engine::{EngineError, RecordId};
 use longhaul_hooks::{EndReason, SessionSource};

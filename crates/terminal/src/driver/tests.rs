@@ -11,7 +11,7 @@ use longhaul_conversation::{
 };
 use longhaul_engine::Folder;
 use longhaul_sessions::{Log, NewSession, SessionKind};
-use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
+use longhaul_tools::{BoxFuture, Checkpoints, Preview, Roots, Tool, ToolAnswer, ToolInvocation, WriteFile};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -79,6 +79,7 @@ struct TestServices {
     files: Folder,
     tools: Vec<Box<dyn Tool>>,
     chats: tempfile::TempDir,
+    checkpoints: Checkpoints,
     window: TokenCount,
 }
 
@@ -122,7 +123,9 @@ impl TestServices {
 
 impl Services for TestServices {
     fn host(&self) -> AgentDeps<'_> {
-        AgentDeps { tools: &self.tools, ..AgentDeps::new(self.model.as_ref(), &self.files, &now, &new_id) }
+        let checkpoints = Some(&self.checkpoints);
+        let deps = AgentDeps::new(self.model.as_ref(), &self.files, &now, &new_id);
+        AgentDeps { tools: &self.tools, checkpoints, ..deps }
     }
 
     fn model(&self) -> String {
@@ -258,10 +261,15 @@ fn command_in(
 ) {
     let model = Arc::new(ScriptedModel::new(replies));
     let files = Folder::new(chats.path().join("files"));
+    let (checkpoints, roots) = (Checkpoints::default(), Roots::new(chats.path(), &[]).expect("a folder"));
+    checkpoints.set_roots(roots.clone());
+    checkpoints.keep_in(chats.path().join("kept"), now);
+    let writing = WriteFile::new(roots).with_checkpoints(checkpoints.clone());
     let trial = TestServices {
+        checkpoints,
         model: Arc::clone(&model),
         files,
-        tools: vec![Box::new(Paint), Box::new(Activate)],
+        tools: vec![Box::new(Paint), Box::new(Activate), Box::new(writing)],
         waiting: vec!["release", "tides"],
         chats,
         window: TokenCount(window),
@@ -465,6 +473,48 @@ fn pins_turns_and_sessions_are_looked_after() {
             notices(&heard),
             [(Level::Error, "Could not run the command: the run_shell_command tool is not available.")]
         );
+    });
+}
+
+/// Allows what needs approval, and answers questions with this.
+fn replying(answer: &'static str) -> impl Fn(&DriverMessage) -> Option<DriverCommand> {
+    move |message| match message {
+        DriverMessage::ApprovalRequested(id, _) => {
+            Some(DriverCommand::Answer(*id, UserReply::Approval(Approval::Once)))
+        }
+        DriverMessage::QuestionAsked(id, _) => {
+            Some(DriverCommand::Answer(*id, UserReply::Answer(Some(answer.to_string()))))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn files_come_back_with_a_rewind_and_go_again() {
+    let chats = tempfile::tempdir().expect("a folder");
+    let file = chats.path().join("w.txt");
+    std::fs::write(&file, "before\n").expect("it can be written");
+    let call = ToolCall::new("c1", "write_file").with_args(json!({"file_path": "w.txt", "content": "after\n"}));
+    let replies = [ScriptedReply::parts([Part::call(call)]), ScriptedReply::text("Written.")];
+    let said = || std::fs::read_to_string(&file).expect("it is there");
+    command_in(chats, 32_000, replies, async |commander, _| {
+        commander.order(DriverCommand::Submit("write".into()), replying("")).await;
+        assert_eq!(said(), "after\n");
+        let heard = commander.quietly(DriverCommand::UndoRestore).await;
+        assert_eq!(notices(&heard), [(Level::Info, "No restored files to take back.")]);
+        let heard = commander.quietly(DriverCommand::ListTurns).await;
+        let first = heard.iter().find_map(|message| match message {
+            DriverMessage::Turns(turns) => turns.first().map(|turn| turn.id.clone()),
+            _ => None,
+        });
+        let rewind = DriverCommand::RewindTo(first.expect("a turn"));
+        let heard = commander.order(rewind, replying("Restore these files")).await;
+        assert_eq!(notices(&heard).last(), Some(&(Level::Good, "Restored w.txt.")));
+        assert_eq!(said(), "before\n");
+        let heard = commander.order(DriverCommand::UndoRestore, replying("Keep files as they are")).await;
+        assert_eq!(notices(&heard).last(), Some(&(Level::Info, "Files are unchanged.")));
+        commander.order(DriverCommand::UndoRestore, replying("Restore these files")).await;
+        assert_eq!(said(), "after\n");
     });
 }
 

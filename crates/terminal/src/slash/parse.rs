@@ -104,7 +104,7 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         ("rules" | "requests" | "memory" | "skills", ..) => return usage(),
         ("resume", "", _) => DriverCommand::ListSessions,
         ("resume", ..) => DriverCommand::Resume(rest.to_string()),
-        ("rewind", "undo") => DriverCommand::UndoRestore,
+        ("rewind", "undo", _) => DriverCommand::UndoRestore,
         ("rewind", ..) => DriverCommand::ListTurns,
         ("clear", ..) => DriverCommand::Clear,
         ("model", "", _) => DriverCommand::Show(Topic::Model),

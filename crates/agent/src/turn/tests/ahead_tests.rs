@@ -46,8 +46,9 @@ impl Summariser for Beside {
     }
 }
 
-const ANSWER: &str = "<state_snapshot><overall_goal>Recite words.</overall_goal><key_knowledge>The lighthouse of Bellmouth \
-                      recited word0001 and word0002 and all the words behind them.</key_knowledge></state_snapshot>";
+const ANSWER: &str = "<state_snapshot><overall_goal>Recite part 0 of src/bellmouth.rs.</overall_goal><key_knowledge>\n- part 0 \
+                      of src/bellmouth.rs is recited, the lighthouse in src/bellmouth.rs comes next, as the user asked for it\n\
+                      </key_knowledge></state_snapshot>";
 
 fn trial(answers: usize) -> (Trial, Arc<ScriptedModel>) {
     let mut trial = Trial::new(60_000);
@@ -84,7 +85,10 @@ impl Model for Talker {
 fn phases(trial: &Trial) -> Vec<&'static str> {
     let phase = |event: &Event| match event {
         Event::Compaction(Compaction::DraftWritten { .. }) => Some("written"),
-        Event::Compaction(Compaction::DraftDropped { .. }) => Some("dropped"),
+        Event::Compaction(Compaction::DraftDropped { reason, .. }) => {
+            println!("dropped: {reason}");
+            Some("dropped")
+        }
         Event::Compaction(Compaction::Applied { .. }) => Some("applied"),
         _ => None,
     };
@@ -93,7 +97,7 @@ fn phases(trial: &Trial) -> Vec<&'static str> {
 
 fn talk(trial: &mut Trial, model: &Talker) {
     for turn in 0..TURNS {
-        let end = trial.run(&format!("Never push to main. Recite part {turn}."), model);
+        let end = trial.run(&format!("Never push to main. Recite part {turn} of src/bellmouth.rs."), model);
         assert_eq!(end, TurnEnd::Finished(FinishReason::Stop), "turn {turn}");
     }
 }
@@ -106,7 +110,10 @@ fn a_summary_is_written_beside_the_turn_and_used_when_it_is_due() {
     assert_eq!(small.requests().len(), 1, "{:?}", phases(&trial));
     assert_eq!(phases(&trial), ["written", "applied"]);
     let last = texts(model.0.requests().last().expect("a request")).join("\n");
-    assert!(last.contains("lighthouse of Bellmouth") && last.contains("Never push to main."), "{last}");
+    assert!(
+        last.contains("the lighthouse in src/bellmouth.rs") && last.contains("Never push to main."),
+        "{last}"
+    );
     let spend = trial.agent.conversation().state().spend;
     assert_eq!(spend.calls, 1);
     trial.check_valid();

@@ -8,6 +8,12 @@ use crate::{ByModel, PreparedDraft, SummaryError};
 
 const WINDOW: u64 = 80_000;
 
+/// An answer that says enough even without its tasks, which are told from the record where requests have come or gone.
+const SUMMARY: &str = "<state_snapshot><overall_goal>Fix the upload.</overall_goal><key_knowledge>\n- retry_count in src/upload.rs is \
+                       unused\n- value_3 comes from parse_config in src/part_3.rs, and value_4 from parse_config in \
+                       src/part_4.rs\n</key_knowledge><task_state>\n1. [DONE] read the parts\n2. [TODO] remove retry_count\n\
+                       </task_state></state_snapshot>";
+
 /// A session that is close to its threshold, and in which outputs are never masked.
 fn session(steps: usize) -> TestSession {
     let mut session = TestSession::new(WINDOW);
@@ -17,7 +23,7 @@ fn session(steps: usize) -> TestSession {
 }
 
 fn answering() -> ScriptedModel {
-    ScriptedModel::new([ScriptedReply::text(ANSWER)])
+    ScriptedModel::new([ScriptedReply::text(SUMMARY)])
 }
 
 /// A model that must not be asked.
