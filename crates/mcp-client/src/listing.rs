@@ -5,7 +5,7 @@ use std::time::Duration;
 use longhaul_conversation::{ToolDeclaration, neutralise_tags};
 use longhaul_display::text::visible_text;
 use rmcp::model::{PaginatedRequestParams, Tool};
-use rmcp::service::{Peer, RoleClient};
+use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
@@ -56,7 +56,10 @@ pub(crate) async fn list_tools(
         let answer = timeout(limit, peer.list_tools(params)).await;
         let answer =
             answer.map_err(|_| format!("did not list its tools within {} s", limit.as_secs_f32()))?;
-        let answer = answer.map_err(|error| format!("could not list its tools: {error}"))?;
+        let answer = answer.map_err(|error| match error {
+            ServiceError::McpError(error) => format!("could not list its tools: {}", error.message),
+            error => format!("could not list its tools: {error}"),
+        })?;
         listed.extend(answer.tools);
         let is_repeated = answer.next_cursor.is_some() && answer.next_cursor == cursor;
         cursor = answer.next_cursor;

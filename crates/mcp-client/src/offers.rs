@@ -96,7 +96,9 @@ impl Offers {
                     description: fit(&visible_text(&described).replace('\n', " "), DESCRIPTION),
                     arguments: arguments.map(argument).collect(),
                 };
-                if !offered.name.is_empty() {
+                // Of two with the same name the second could never be called.
+                let is_known = self.prompts.iter().any(|known| known.offered.name == offered.name);
+                if !offered.name.is_empty() && !is_known {
                     self.prompts.push(ListedPrompt { own_name: prompt.name, offered });
                 }
             }

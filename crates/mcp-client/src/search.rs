@@ -15,6 +15,9 @@ pub const TOOL_SEARCH: &str = "tool_search";
 /// The most tools that one call declares.
 const MOST_FOUND: usize = 8;
 
+/// Shorter words, such as "or", describe nothing.
+const SHORTEST_WORD: usize = 3;
+
 /// The longest line about a tool that is not declared yet.
 const LONGEST_LINE: usize = 90;
 
@@ -107,34 +110,35 @@ fn line(tool: &McpTool) -> String {
     format!("{}: {short}{more}", declaration.name)
 }
 
-/// The tools that a query names, else those that have most of its words, in names before descriptions.
+/// The tools that a query names, then those that have most of its other words, in names before descriptions.
 fn find<'t>(tools: &[&'t McpTool], query: &str) -> Vec<&'t McpTool> {
     let words: Vec<String> = query
         .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let is_named = |tool: &McpTool| {
-        let names = [&tool.listed.declaration.name, &tool.listed.name];
-        words.iter().any(|word| names.iter().any(|name| name.eq_ignore_ascii_case(word)))
+    let is_name_of = |word: &str, tool: &McpTool| {
+        [&tool.listed.declaration.name, &tool.listed.name].iter().any(|name| name.eq_ignore_ascii_case(word))
     };
-    let named: Vec<&McpTool> = tools.iter().copied().filter(|tool| is_named(tool)).take(MOST_FOUND).collect();
-    if !named.is_empty() {
-        return named;
-    }
+    let (named, others): (Vec<&McpTool>, Vec<&McpTool>) =
+        tools.iter().copied().partition(|tool| words.iter().any(|word| is_name_of(word, tool)));
+    // A short name such as "echo" is also a word: the rest of the query counts, too.
+    let wanted: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| word.len() >= SHORTEST_WORD && !named.iter().any(|tool| is_name_of(word, tool)))
+        .collect();
     let score = |tool: &McpTool| -> usize {
         let name = tool.listed.declaration.name.to_lowercase();
         let described = tool.listed.declaration.description.to_lowercase();
-        words
+        wanted
             .iter()
-            .map(|word| {
-                3 * usize::from(name.contains(word.as_str())) + usize::from(described.contains(word.as_str()))
-            })
+            .map(|word| 3 * usize::from(name.contains(word)) + usize::from(described.contains(word)))
             .sum()
     };
     let mut scored: Vec<(usize, &McpTool)> =
-        tools.iter().map(|tool| (score(tool), *tool)).filter(|(score, _)| *score > 0).collect();
+        others.into_iter().map(|tool| (score(tool), tool)).filter(|(score, _)| *score > 0).collect();
     // Of equals the server's order decides.
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    scored.into_iter().take(MOST_FOUND).map(|(_, tool)| tool).collect()
+    named.into_iter().chain(scored.into_iter().map(|(_, tool)| tool)).take(MOST_FOUND).collect()
 }

@@ -1,5 +1,6 @@
 //! One server: what was configured, and what is known of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use longhaul_tools::ToolAnswer;
@@ -22,6 +23,8 @@ pub(crate) struct Server {
     left_out: OnceLock<Vec<String>>,
     offers: OnceLock<Offers>,
     restarts: Mutex<u32>,
+    /// It let a call run out of time and answers nothing else, either.
+    hangs: AtomicBool,
 }
 
 /// The state of a server.
@@ -41,7 +44,8 @@ impl Server {
         let (calls, receiver) = mpsc::unbounded_channel();
         let status = watch::Sender::new(ServerStatus::Connecting);
         let (tools, left_out, offers) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        (Self { config, calls, status, tools, left_out, offers, restarts: Mutex::default() }, receiver)
+        let (restarts, hangs) = (Mutex::default(), AtomicBool::default());
+        (Self { config, calls, status, tools, left_out, offers, restarts, hangs }, receiver)
     }
 
     pub(crate) fn status(&self) -> ServerStatus {
@@ -82,6 +86,14 @@ impl Server {
     /// Asks it for something; `None` if that was cancelled.
     pub(crate) async fn call(&self, wanted: Wanted, cancel: &CancellationToken) -> Option<ToolAnswer> {
         calls::call(&self.calls, &self.config.name, wanted, cancel).await
+    }
+
+    pub(crate) fn set_hangs(&self, hangs: bool) {
+        self.hangs.store(hangs, Ordering::Relaxed);
+    }
+
+    pub(crate) fn hangs(&self) -> bool {
+        self.hangs.load(Ordering::Relaxed)
     }
 
     pub(crate) fn count_restart(&self) {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::Wanted;
 use crate::config::ServerConfig;
 use crate::offers::{ListedPrompt, read_arguments};
-use crate::search::{LoadedTools, ToolSearch};
+use crate::search::{LoadedTools, TOOL_SEARCH, ToolSearch};
 use crate::server::{Server, ServerStatus, all_tools};
 use crate::worker;
 
@@ -113,6 +113,14 @@ impl McpServers {
 }
 
 impl ToolSource for McpServers {
+    fn declared_by(&self, name: &str) -> Option<&str> {
+        let all = all_tools(&self.servers);
+        let is_offered = all.iter().any(|tool| tool.listed.declaration.name == name);
+        let is_declared =
+            all.len() <= DECLARED_AT_ONCE || self.loaded.names().iter().any(|known| known == name);
+        (is_offered && !is_declared).then_some(TOOL_SEARCH)
+    }
+
     fn resources(&self) -> Vec<String> {
         self.servers.iter().flat_map(resources_of).collect()
     }

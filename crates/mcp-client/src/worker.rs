@@ -1,11 +1,12 @@
 //! The thread that talks to all servers: each has a task that connects, answers calls, and restarts the server a few times.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use longhaul_tools::ToolAnswer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ContentBlock, GetPromptRequestParams, GetPromptResponse,
-    ReadResourceRequestParams, ReadResourceResponse,
+    CallToolRequestParams, CallToolResponse, ClientRequest, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, PingRequest, ReadResourceRequestParams, ReadResourceResponse,
 };
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use tokio::task::JoinSet;
@@ -20,6 +21,9 @@ use crate::server::{Server, ServerStatus};
 
 /// A server that ended is started so many times again, each time for a call.
 pub(crate) const MOST_RESTARTS: u32 = 3;
+
+/// After a call that ran out of time, a server that answers no ping within this time hangs.
+const LONGEST_PING: Duration = Duration::from_secs(5);
 
 /// Serves calls until `stop`; then every server is ended.
 pub(crate) fn run(servers: Vec<(Arc<Server>, Calls)>, stop: &CancellationToken) {
@@ -48,8 +52,9 @@ async fn serve(server: Arc<Server>, mut calls: Calls) {
     let mut running = JoinSet::new();
     while let Some(call) = calls.recv().await {
         while running.try_join_next().is_some() {}
-        if connection.as_ref().is_none_or(Connection::is_closed) {
+        if server.hangs() || connection.as_ref().is_none_or(Connection::is_closed) {
             let reason = match &connection {
+                Some(hanging) if server.hangs() => hanging.explain("it hangs"),
                 Some(ended) => ended.explain("it ended"),
                 None => server.failure().unwrap_or_else(|| "it is not connected".into()),
             };
@@ -79,6 +84,7 @@ async fn serve(server: Arc<Server>, mut calls: Calls) {
 
 async fn open(server: &Server) -> Option<Connection> {
     server.set_status(ServerStatus::Connecting);
+    server.set_hangs(false);
     match Connection::open(&server.config).await {
         Ok((connection, listing)) => {
             let (offers, problems) = Offers::of(connection.peer(), server.config.timeout).await;
@@ -108,7 +114,18 @@ async fn make_call(server: Arc<Server>, peer: Peer<RoleClient>, call: CallReques
         |reason: String| ToolAnswer::failed(format!("The MCP server {name} did not answer: {reason}."));
     let answered = match asked {
         None => return,
-        Some(Err(_)) => failed(format!("no answer within {} s", server.config.timeout.as_secs_f32())),
+        Some(Err(_)) => {
+            let seconds = server.config.timeout.as_secs_f32();
+            match is_alive(&peer, server.config.timeout.min(LONGEST_PING)).await {
+                true => failed(format!("no answer within {seconds} s")),
+                false => {
+                    server.set_hangs(true);
+                    failed(format!(
+                        "no answer within {seconds} s, and it hangs: the next call starts it again"
+                    ))
+                }
+            }
+        }
         Some(Ok(Ok(Some(answer)))) => answer,
         Some(Ok(Ok(None))) => failed("it asks for input or a task, which Longhaul does not offer".into()),
         Some(Ok(Err(ServiceError::McpError(error)))) => {
@@ -117,6 +134,12 @@ async fn make_call(server: Arc<Server>, peer: Peer<RoleClient>, call: CallReques
         Some(Ok(Err(error))) => failed(error.to_string()),
     };
     let _ = reply.send(answered);
+}
+
+/// Returns true if a server answers anything at all, even that it knows no ping.
+async fn is_alive(peer: &Peer<RoleClient>, limit: Duration) -> bool {
+    let ping = peer.send_request(ClientRequest::PingRequest(PingRequest::default()));
+    matches!(timeout(limit, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_))))
 }
 
 /// Asks the server; none if it does not answer with what is wanted.

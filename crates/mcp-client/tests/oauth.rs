@@ -36,6 +36,8 @@ enum Temper {
     Old,
     /// It registers nobody.
     Closed,
+    /// It lets everybody in.
+    Open,
 }
 
 /// What the servers know, and what was asked of them.
@@ -129,6 +131,8 @@ fn answer(asked: &Asked, known: &mut Known, temper: Temper, origin: &str) -> (&'
     let refused = |error: &str| ("400 Bad Request", String::new(), json!({"error": error}));
     let missing = || ("404 Not Found", String::new(), Value::Null);
     match asked.path.as_str() {
+        "/mcp" if temper == Temper::Open => ok(json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        _ if temper == Temper::Open => missing(),
         "/mcp" => mcp(asked, known, temper, origin),
         "/.well-known/oauth-protected-resource/mcp" if temper != Temper::Old => {
             let resource = if temper == Temper::Misleading { "https://bank.example" } else { origin };
@@ -337,6 +341,7 @@ fn a_sign_in_that_is_refused_or_unsafe_keeps_nothing() {
     check_refused(Temper::WithoutPkce, "PKCE");
     check_refused(Temper::Misleading, "another server, https://bank.example");
     check_refused(Temper::Closed, "oauth.clientId");
+    check_refused(Temper::Open, "answers without a sign-in");
 }
 
 #[tokio::test]

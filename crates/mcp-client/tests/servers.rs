@@ -29,6 +29,7 @@ while IFS= read -r line; do
     *'"method":"initialize"'*) say '{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"t","version":"1"}}}}';;
     *'"method":"tools/list"'*) {list};;
     *'"method":"tools/call"'*) {call};;
+    *'"method":"ping"'*) say '{{}}';;
     *'"method":"notifications/cancelled"'*) echo cancelled >> log;;
   esac
 done"#
@@ -185,6 +186,18 @@ async fn time_outs_and_cancellations_reach_the_server() {
 }
 
 #[tokio::test]
+async fn a_server_that_hangs_is_started_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hangs_once = format!("if [ -e hung ]; then {HELLO}; else touch hung; sleep 1000; fi");
+    let mut hanging = config("s", folder.path(), &script(ONE_TOOL, &hangs_once));
+    hanging.timeout = Duration::from_secs(3);
+    let servers = start(vec![hanging]).await;
+    failed(&call(&servers, json!({})).await, "no answer within 3 s, and it hangs");
+    assert_eq!(call(&servers, json!({})).await, hello());
+    assert_eq!(servers.reports()[0].restarts, 1);
+}
+
+#[tokio::test]
 async fn many_tools_are_declared_only_when_wanted() {
     let folder = tempfile::tempdir().expect("a folder");
     let tools: Vec<Value> = (0..40)
@@ -201,10 +214,18 @@ async fn many_tools_are_declared_only_when_wanted() {
     assert!(declared.description.len() < 6_000);
     let found = call(&servers, json!({"query": "tool_7 or mcp_s_tool_9"})).await;
     assert!(found.text().contains("mcp_s_tool_7:") && found.text().contains("mcp_s_tool_9:"), "{found:?}");
+    assert_eq!(found.text().lines().count(), 3, "{found:?}");
+    assert_eq!(
+        ["mcp_s_tool_3", "mcp_s_tool_7", "other"].map(|name| servers.declared_by(name)),
+        [Some(TOOL_SEARCH), None, None]
+    );
     call(&servers, json!({"query": "mcp_s_tool_3"})).await;
     assert_eq!(names(&servers), [TOOL_SEARCH, "mcp_s_tool_7", "mcp_s_tool_9", "mcp_s_tool_3"]);
     assert_eq!(call_with(servers.tools()[3], json!({}), &CancellationToken::new()).await.outcome, hello());
     failed(&call(&servers, json!({"query": "zzz"})).await, "No tool of a server");
+    // A name that is also a word does not hide the rest of the query.
+    let found = call(&servers, json!({"query": "tool_1 and the one to 22."})).await;
+    assert!(found.text().contains("mcp_s_tool_1:") && found.text().contains("mcp_s_tool_2:"), "{found:?}");
     failed(&call(&servers, json!({})).await, "query is missing");
 }
 
@@ -253,7 +274,7 @@ while IFS= read -r line; do
     *'"method":"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"t","version":"1"}}';;
     *'"method":"tools/list"'*) say '{"tools":[]}';;
     *'"method":"resources/list"'*) say '{"resources":[{"uri":"memo://notes/1","name":"First"}]}';;
-    *'"method":"prompts/list"'*) say '{"prompts":[{"name":"Code Review","description":"Reviews.\u001b[2J","arguments":[{"name":"lang","required":true},{"name":"focus"}]}]}';;
+    *'"method":"prompts/list"'*) say '{"prompts":[{"name":"Code Review","description":"Reviews.\u001b[2J","arguments":[{"name":"lang","required":true},{"name":"focus"}]},{"name":"code review","description":"Reviews.\u001b[2J","arguments":[{"name":"lang","required":true},{"name":"focus"}]}]}';;
     *'"memo://notes/1"'*) say '{"contents":[{"uri":"memo://notes/1","text":"remember the milk"}]}';;
     *'"method":"resources/read"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"no such memo"}}\n' "$i";;
     *'"method":"prompts/get"'*'"lang":"rust"'*) say '{"messages":[{"role":"user","content":{"type":"text","text":"Review the Rust code."}}]}';;
@@ -323,6 +344,8 @@ fn http_server() -> String {
             };
             let mut stream = reader.into_inner();
             let answer = match result {
+                _ if head.starts_with("post /sse ") => "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"
+                    .to_string(),
                 None => "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 4\r\n\r\nhuh?"
                     .to_string(),
                 Some(Value::Null) => {
@@ -359,6 +382,7 @@ async fn a_server_over_http_is_called_with_its_headers_and_its_session() {
         at("s", &url, "key"),
         at("wrong", &url, "other"),
         at("gone", "http://127.0.0.1:1/mcp", "key"),
+        at("old", &url.replace("/mcp", "/sse"), "key"),
     ])
     .await;
     let reports = servers.reports();
@@ -366,5 +390,6 @@ async fn a_server_over_http_is_called_with_its_headers_and_its_session() {
     let reason = |index: usize| format!("{:?}", reports[index].status);
     assert!(reason(1).contains("400") && reason(1).contains("huh?"), "{}", reason(1));
     assert!(reason(2).contains("Failed"), "{}", reason(2));
+    assert!(reason(3).contains("older SSE") && !reason(3).contains("<html>"), "{}", reason(3));
     assert_eq!(call(&servers, json!({})).await, hello());
 }

@@ -42,6 +42,11 @@ pub trait ToolSource: Send + Sync {
     /// The tools to declare now.
     fn tools(&self) -> Vec<&dyn Tool>;
 
+    /// The tool that declares one of this name, where it is offered and not declared yet.
+    fn declared_by(&self, _name: &str) -> Option<&str> {
+        None
+    }
+
     /// The resources that a prompt may name, each as `SERVER:ADDRESS`.
     fn resources(&self) -> Vec<String> {
         Vec::new()

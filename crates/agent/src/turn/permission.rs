@@ -65,7 +65,7 @@ pub(super) async fn prepare_call<'h>(
     let failed = |call, text| PreparedCall::Answered { call, status: ToolStatus::Failed, text };
     let refused = |call, text| PreparedCall::Answered { call, status: ToolStatus::Cancelled, text };
     let Some(target) = turn.tools.find(&call.name, deps) else {
-        let text = turn.tools.describe_missing(&call.name);
+        let text = turn.tools.describe_missing(&call.name, deps);
         return failed(call, text);
     };
     let shown = match target.preview(&call.args) {

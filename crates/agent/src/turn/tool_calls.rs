@@ -320,7 +320,7 @@ async fn run_tail_call(
     cancel: &CancellationToken,
 ) -> ToolAnswer {
     let Some(target) = turn.tools.find(name, deps) else {
-        return ToolAnswer::failed(turn.tools.describe_missing(name));
+        return ToolAnswer::failed(turn.tools.describe_missing(name, deps));
     };
     let shown = match target.preview(args) {
         Ok(preview) => preview,

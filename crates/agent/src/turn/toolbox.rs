@@ -121,8 +121,12 @@ impl DeclaredTools {
     }
 
     /// The answer to a call of a tool that may not be called.
-    pub(super) fn describe_missing(&self, name: &str) -> String {
+    pub(super) fn describe_missing(&self, name: &str, deps: &AgentDeps<'_>) -> String {
         let names: Vec<&str> = self.callable().collect();
+        let declared_by = deps.servers.and_then(|servers| servers.declared_by(name));
+        if let Some(search) = declared_by.filter(|search| names.contains(search)) {
+            return format!("{name:?} is not declared yet. Call {search} with its name, then call it again.");
+        }
         match names.as_slice() {
             [] => format!("There is no tool {name:?} now."),
             names => format!("There is no tool {name:?}. These are there: {}.", names.join(", ")),

@@ -30,7 +30,8 @@ pub(crate) async fn discover(
 ) -> Result<Authorization, String> {
     let uri = checked(server)?;
     let challenge = challenge(client, server).await?;
-    let mut addresses: Vec<String> = parameter(&challenge, "resource_metadata").into_iter().collect();
+    let told = challenge.as_deref().and_then(|challenge| parameter(challenge, "resource_metadata"));
+    let mut addresses: Vec<String> = told.into_iter().collect();
     let place = format!("{}/.well-known/oauth-protected-resource", origin(&uri));
     addresses.extend([format!("{place}{}", path(&uri)), place]);
     let mut resource = None;
@@ -40,7 +41,12 @@ pub(crate) async fn discover(
             break;
         }
     }
+    let has_endpoints = config.authorization_url.is_some() && config.token_url.is_some();
+    if challenge.is_none() && resource.is_none() && !has_endpoints {
+        return Err("it answers without a sign-in and names no place for one".into());
+    }
     let resource = resource.unwrap_or_default();
+    let challenge = challenge.unwrap_or_default();
     let named = resource["resource"].as_str();
     if let Some(named) = named.filter(|named| !is_above(named, server)) {
         return Err(format!("it sends to a sign-in for another server, {named}"));
@@ -95,17 +101,18 @@ pub(crate) async fn discover(
     })
 }
 
-/// What the server answers to a stranger.
-async fn challenge(client: &HttpClient, server: &str) -> Result<String, String> {
+/// The server's challenge to a stranger, empty if it refuses without one; none if it lets them in.
+async fn challenge(client: &HttpClient, server: &str) -> Result<Option<String>, String> {
     let stranger = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "longhaul", "version": env!("CARGO_PKG_VERSION")},
     }});
     let answer = ask(client, server, Asked::Json(stranger)).await?;
-    match answer.status {
-        StatusCode::UNAUTHORIZED => Ok(bearer_challenge(&answer.headers)),
-        _ => Ok(String::new()),
-    }
+    Ok(match answer.status {
+        StatusCode::UNAUTHORIZED => Some(bearer_challenge(&answer.headers)),
+        status if status.is_success() => None,
+        _ => Some(String::new()),
+    })
 }
 
 /// The challenge for bearer tokens among those of a refusal.
