@@ -180,7 +180,8 @@ impl Typed {
                 } else if part.is_true("synthetic") {
                     self.parts.push(Part::text(Origin::Hook, text));
                 } else {
-                    self.parts.extend(text_parts(text, Role::User));
+                    let typed = unquoted(&text).unwrap_or(text);
+                    self.parts.extend(text_parts(typed, Role::User));
                 }
             }
             Some("file") => self.parts.push(read_file(&mut part, Origin::User)),
@@ -192,6 +193,13 @@ impl Typed {
             kind => out.skip(&format!("part:{}", kind.unwrap_or("?"))),
         }
     }
+}
+
+/// A prompt without the quotation marks that `opencode run` puts around an argument with a space; none if it has none.
+fn unquoted(text: &str) -> Option<String> {
+    let inner = text.strip_prefix('"')?.strip_suffix('"').filter(|inner| inner.contains(' '))?;
+    let has_own_end = inner.replace("\\\"", "").contains('"');
+    (!has_own_end).then(|| inner.replace("\\\"", "\""))
 }
 
 /// The parts of the model's message: what it said, and what tools answered.
@@ -303,6 +311,20 @@ mod tests {
 
     fn text(text: &str) -> Value {
         json!([{"type": "text", "text": text}])
+    }
+
+    #[test]
+    fn a_prompt_of_the_command_line_is_as_it_was_typed() {
+        for (recorded, typed) in [
+            (r#""Fix the cart. Never push to main.""#, "Fix the cart. Never push to main."),
+            (r#""Print \"hello\" twice""#, r#"Print "hello" twice"#),
+            (r#""cart""#, r#""cart""#),
+            (r#""one two" and "three four""#, r#""one two" and "three four""#),
+            (r#"Say "a b""#, r#"Say "a b""#),
+        ] {
+            let session = read(&json!({}), &[message("user", "u", &json!({}), &text(recorded))]);
+            assert_eq!(session.transcript.messages()[0].parts[0].as_text(), Some(typed), "{recorded}");
+        }
     }
 
     #[test]
