@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use longhaul_conversation::{CallId, Origin, Part, neutralise_snapshots};
+use longhaul_conversation::{CallId, Origin, Part, quote_in_tag};
 use longhaul_tools::{PermittedEffects, Tool, ToolAnswer, ToolInvocation, ToolOutcome, ToolSource};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -42,7 +42,7 @@ pub async fn attach_files(
         if let Some(servers) = servers.filter(|_| name.contains(':') && !place.exists())
             && let Some(answer) = servers.read_resource(&name, cancel).await
         {
-            found.take(&name, "attached_resource name", answer);
+            found.take(&name, ("attached_resource", "name"), answer);
             continue;
         }
         let (tool, args) = if place.is_file() {
@@ -85,16 +85,15 @@ impl Attachments {
                 permitted: PermittedEffects::Any,
             })
             .await;
-        self.take(name, if tool == READ { "attached_file path" } else { "attached_folder path" }, answer);
+        let tag = if tool == READ { "attached_file" } else { "attached_folder" };
+        self.take(name, (tag, "path"), answer);
     }
 
-    /// Adds an answer; `kind` is the tag around it with the attribute for the name.
-    fn take(&mut self, name: &str, kind: &str, answer: ToolAnswer) {
+    /// Adds an answer in a tag, with the attribute for the name.
+    fn take(&mut self, name: &str, (tag, attribute): (&str, &str), answer: ToolAnswer) {
         match answer.outcome {
             ToolOutcome::Succeeded(text) => {
-                let text = neutralise_snapshots(&text);
-                let tag = kind.split(' ').next().unwrap_or(kind);
-                let text = format!("<{kind}=\"{name}\">\n{text}\n</{tag}>");
+                let text = quote_in_tag(tag, attribute, name, &text);
                 self.parts.push(Part::text(Origin::Hook, text));
                 self.parts.extend(answer.media);
                 self.attached.push(name.to_string());

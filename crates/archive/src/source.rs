@@ -86,6 +86,14 @@ impl ArchivedSession {
         self.blocks.iter().map(|block| block.bytes).sum()
     }
 
+    /// The time when the agent last wrote to it before the last copy, in milliseconds.
+    pub fn changed_at(&self) -> i64 {
+        match self.state.changed {
+            0 => self.copied_at,
+            nanoseconds => nanoseconds / 1_000_000,
+        }
+    }
+
     /// True if the agent's own file is gone.
     pub fn is_deleted(&self) -> bool {
         let place = match &self.source.document {

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -518,18 +519,22 @@ fn sessions_of_every_agent_are_served_and_those_that_only_the_archive_has() {
         qwen("assistant", json!("a"), "b", json!({"role": "model", "parts": [{"text": "Painted."}]}));
     let sandbox = sandbox
         .with("user/.qwen/projects/here/chats/qwen-0001-0001.jsonl", &format!("{asked}\n{answered}\n"));
+    let projects = fs::read_dir(sandbox.path("claude/projects")).expect("projects").flatten();
+    let earlier = projects.map(|entry| entry.path()).next().expect("one").join(format!("{EARLIER}.jsonl"));
+    let used = SystemTime::UNIX_EPOCH + Duration::from_secs(1_793_613_600);
+    fs::File::options().append(true).open(&earlier).and_then(|file| file.set_modified(used)).expect("there");
     let archive = sandbox.run_with(
         &[("CLAUDE_CONFIG_DIR", &sandbox.path("claude").display().to_string())],
         &["archive", "sync"],
     );
     assert!(archive.status.success(), "{}", text(&archive.stderr));
-    let projects = fs::read_dir(sandbox.path("claude/projects")).expect("projects").flatten();
-    let folder = projects.map(|entry| entry.path()).next().expect("one");
-    fs::remove_file(folder.join(format!("{EARLIER}.jsonl"))).expect("Claude Code cleans up");
+    fs::remove_file(earlier).expect("Claude Code cleans up");
     let mut client = Client::of_claude(&sandbox);
     let sessions = client.done("sessions", &json!({}));
     assert!(sessions.contains("qwen") && sessions.contains("Paint the giraffe blue."), "{sessions}");
-    assert!(sessions.contains("22222222 claude") && sessions.contains("only in the archive"), "{sessions}");
+    // It is as old as its last message, not as its copy.
+    assert!(sessions.contains("22222222 claude 2026-11-02"), "{sessions}");
+    assert!(sessions.contains("only in the archive"), "{sessions}");
     assert!(client.done("recall", &json!({"query": "giraffe"})).contains("qwen-000:m1"), "{sessions}");
     let recalled = client.done("recall", &json!({"query": "mismatched zebra"}));
     assert!(recalled.contains("22222222:m3"), "{recalled}");

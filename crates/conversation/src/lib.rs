@@ -62,7 +62,7 @@ pub use meter::{Consumption, SpendMeter};
 pub use model::{AnswerLimit, FinishReason, Model, ModelError, ModelStream, ResponseEvent};
 pub use origin::Origin;
 pub use own_texts::{
-    OWN_TAGS, SNAPSHOT_TAG, neutralise_snapshots, piped_input, snapshot_through, wrap_by_origin,
+    OWN_TAGS, SNAPSHOT_TAG, neutralise_snapshots, piped_input, quote_in_tag, snapshot_through, wrap_by_origin,
 };
 pub use pairing::{
     FaultKind, MessageShape, PairingFault, Repair, Repaired, RequestForm, find_faults, find_faults_in, repair,

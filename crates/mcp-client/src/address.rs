@@ -164,9 +164,16 @@ impl Shared {
             });
         }
         if !status.is_success() && !kind.starts_with("application/json") {
-            let text = collect(response).await.unwrap_or_default();
+            let text = match kind.starts_with("text/html") {
+                true => Vec::new(),
+                false => collect(response).await.unwrap_or_default(),
+            };
             let text: String = String::from_utf8_lossy(&text).chars().take(SHOWN).collect();
-            return Err(format!("it answered {status}: {}", text.trim()));
+            let said = if text.trim().is_empty() { String::new() } else { format!(": {}", text.trim()) };
+            // Servers of the first revision take messages at another address only.
+            let is_old = matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
+            let hint = if is_old { "; streamable HTTP is needed, not the older SSE alone" } else { "" };
+            return Err(format!("it answered {status}{said}{hint}"));
         }
         // A notification needs no answer.
         if id.is_none() {

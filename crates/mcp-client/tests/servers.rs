@@ -344,6 +344,8 @@ fn http_server() -> String {
             };
             let mut stream = reader.into_inner();
             let answer = match result {
+                _ if head.starts_with("post /sse ") => "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"
+                    .to_string(),
                 None => "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 4\r\n\r\nhuh?"
                     .to_string(),
                 Some(Value::Null) => {
@@ -380,6 +382,7 @@ async fn a_server_over_http_is_called_with_its_headers_and_its_session() {
         at("s", &url, "key"),
         at("wrong", &url, "other"),
         at("gone", "http://127.0.0.1:1/mcp", "key"),
+        at("old", &url.replace("/mcp", "/sse"), "key"),
     ])
     .await;
     let reports = servers.reports();
@@ -387,5 +390,6 @@ async fn a_server_over_http_is_called_with_its_headers_and_its_session() {
     let reason = |index: usize| format!("{:?}", reports[index].status);
     assert!(reason(1).contains("400") && reason(1).contains("huh?"), "{}", reason(1));
     assert!(reason(2).contains("Failed"), "{}", reason(2));
+    assert!(reason(3).contains("older SSE") && !reason(3).contains("<html>"), "{}", reason(3));
     assert_eq!(call(&servers, json!({})).await, hello());
 }

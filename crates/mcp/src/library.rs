@@ -49,7 +49,7 @@ impl KnownSession {
     /// A session that only the archive has.
     fn archived(session: &ArchivedSession, is_here: bool) -> Option<Self> {
         let source = &session.source;
-        let used = Timestamp::from_millis(session.copied_at);
+        let used = Timestamp::from_millis(session.changed_at());
         let head = Head {
             id: source.session.clone(),
             directory: source.project.clone(),

@@ -37,22 +37,28 @@ pub struct LeftOut {
 const SHORTEST: TokenCount = TokenCount(100);
 
 /// Fits files into a budget. The innermost files matter most, and are kept first; of the first one that does not fit, the
-/// beginning is kept. Notes in the text say what is missing and where to read it, and come on top of the budget.
+/// beginning is kept. A file that is larger than the budget by itself leaves up to half of it to the others: whatever is cut of
+/// it, they can be whole. Notes in the text say what is missing and where to read it, and come on top of the budget.
 pub(crate) fn fit(files: &[&MemoryFile], budget: TokenCount) -> Fitted {
     let mut room = budget;
     let mut is_full = false;
     let mut fitted: Vec<(String, Option<LeftOut>)> = Vec::with_capacity(files.len());
-    for file in files.iter().rev() {
+    for (place, file) in files.iter().enumerate().rev() {
         let tokens = file.tokens();
         if tokens <= room && !is_full && file.unread == 0 {
             room = room - tokens;
             fitted.push((file.text.clone(), None));
             continue;
         }
-        let beginning = if is_full || room < SHORTEST { "" } else { beginning(&file.text, room) };
-        // What is further out must not come in where something nearer did not.
-        is_full = true;
+        let is_hopeless = tokens > budget || file.unread > 0;
+        let further_out: TokenCount = files[..place].iter().map(|file| file.tokens()).sum();
+        let spared = if is_hopeless { further_out.min(TokenCount(budget.0 / 2)) } else { TokenCount::ZERO };
+        let share = room - spared;
+        let beginning = if is_full || share < SHORTEST { "" } else { beginning(&file.text, share) };
         let kept = estimate_tokens(beginning);
+        room = room - kept;
+        // What is further out must not come in where something nearer could have been whole and is not.
+        is_full |= !is_hopeless;
         let left = LeftOut { path: file.path.clone(), tier: file.tier, tokens, kept, budget };
         fitted.push((with_note(beginning, &left), Some(left)));
     }
@@ -154,6 +160,14 @@ mod tests {
         check(&[50, 400, 300], 400, &[Some(0), Some(100), None]);
         check(&[50, 400, 300], 350, &[Some(0), Some(0), None]);
         check(&[1_000], 200, &[Some(200)]);
+    }
+
+    #[test]
+    fn a_file_larger_than_the_budget_leaves_room_for_others() {
+        check(&[50, 100, 1_000], 400, &[None, None, Some(250)]);
+        check(&[300, 1_000], 400, &[Some(200), Some(200)]);
+        check(&[1_000, 100], 400, &[Some(300), None]);
+        check(&[1_000, 1_000, 50], 400, &[Some(200), Some(150), None]);
     }
 
     #[test]

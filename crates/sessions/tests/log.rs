@@ -449,3 +449,24 @@ fn a_session_can_be_kept_in_memory_alone() {
     log.sync().expect("there is nothing to wait for");
     assert!(log.take_warning().is_none() && !log.path().exists());
 }
+
+#[test]
+fn a_fork_has_an_id_of_its_own_where_another_program_set_that_of_the_session() {
+    let (root, mut log) = new_log();
+    log.append_all(&[said("u1"), said("m1")]).expect("appended");
+    let resumed = concat!(
+        r#"{"$set":{"sessionId":"0123456789ab"}}"#,
+        "\n",
+        r#"{"$set":{"sessionId":"0123456789ab","summary":"A title"}}"#,
+        "\n"
+    );
+    let path = log.path().to_path_buf();
+    drop(log);
+    let text = fs::read_to_string(&path).expect("there") + resumed;
+    fs::write(&path, text).expect("written");
+    let fork = Log::fork_of(&path, &root.path().join("chats"), &session("fork"), None).expect("forked");
+    let info = fork.replay().info();
+    assert_eq!((info.session_id.as_deref(), info.title.as_deref()), (Some("fork"), Some("A title")));
+    let known = longhaul_sessions::load_metadata(fork.path()).expect("readable").expect("a session");
+    assert_eq!((known.id.as_str(), known.message_count), ("fork", 2));
+}

@@ -1,6 +1,7 @@
 //! Finds the sessions of all agents.
 
 use std::collections::HashMap;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
@@ -63,16 +64,19 @@ const WORTH_AN_INDEX: usize = 50;
 /// Finds all sessions. Nothing but the index is written, and that only if something changed; without an index everything is
 /// read afresh.
 pub fn find_sessions(places: &Places, index_file: Option<&Path>) -> FoundSessions {
-    let mut notices = Vec::new();
-    let walk = |notices: &mut Vec<Notice>| -> Vec<FoundFile> {
-        places.places.iter().flat_map(|place| files_of(place, notices)).collect()
+    let walk = || -> (Vec<FoundFile>, Vec<Notice>) {
+        let mut notices = Vec::new();
+        (places.places.iter().flat_map(|place| files_of(place, &mut notices)).collect(), notices)
     };
-    // Both take tens of milliseconds where there are many thousand sessions, and a person waits.
-    let load = || index_file.map(Index::load).unwrap_or_default();
-    let (mut files, mut index) = std::thread::scope(|scope| {
-        let beside = std::thread::Builder::new().spawn_scoped(scope, load);
-        let files = walk(&mut notices);
-        (files, beside.map_or_else(|_| load(), |index| index.join().unwrap_or_default()))
+    // Both take tens of milliseconds where there are many thousand sessions, and a person waits. What allocates most stays on this
+    // thread: glibc gives the others their memory page by page, with a call of the system for each.
+    let ((mut files, mut notices), mut index) = std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().spawn_scoped(scope, walk);
+        let index = index_file.map(Index::load).unwrap_or_default();
+        (
+            beside.map_or_else(|_| walk(), |walk| walk.join().unwrap_or_else(|panic| resume_unwind(panic))),
+            index,
+        )
     });
     let mut children = children_of(&mut files);
     let mut has_news = false;

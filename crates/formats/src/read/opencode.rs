@@ -314,6 +314,20 @@ mod tests {
     }
 
     #[test]
+    fn a_prompt_of_the_command_line_is_as_it_was_typed() {
+        for (recorded, typed) in [
+            (r#""Fix the cart. Never push to main.""#, "Fix the cart. Never push to main."),
+            (r#""Print \"hello\" twice""#, r#"Print "hello" twice"#),
+            (r#""cart""#, r#""cart""#),
+            (r#""one two" and "three four""#, r#""one two" and "three four""#),
+            (r#"Say "a b""#, r#"Say "a b""#),
+        ] {
+            let session = read(&json!({}), &[message("user", "u", &json!({}), &text(recorded))]);
+            assert_eq!(session.transcript.messages()[0].parts[0].as_text(), Some(typed), "{recorded}");
+        }
+    }
+
+    #[test]
     fn a_call_and_its_result_become_two_messages() {
         let tool = |status: &str, more: &Value| {
             let mut state = json!({"status": status, "input": {"command": "ls"}});

@@ -9,6 +9,7 @@ use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use super::message::{INVALID_REQUEST, LONGEST_MESSAGE, parse, refusal};
 
@@ -22,6 +23,8 @@ pub(super) struct LineTransport<R, W> {
     /// True once there was a request: before it, nothing else may reach the library, which would end.
     has_begun: bool,
     output: Arc<Mutex<W>>,
+    /// Cancelled once an answer could not be written: who reads no answers is gone, even if the other stream is still open.
+    lost: CancellationToken,
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineTransport<R, W> {
@@ -32,6 +35,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> LineTransport<R, W> {
             is_skipping: false,
             has_begun: false,
             output: Arc::new(Mutex::new(output)),
+            lost: CancellationToken::new(),
         }
     }
 
@@ -100,16 +104,37 @@ where
     type Error = io::Error;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let output = Arc::clone(&self.output);
-        async move { write_line(&output, &item).await }
+        let (output, lost) = (Arc::clone(&self.output), self.lost.clone());
+        async move { write_line(&output, &item).await.inspect_err(|_| lost.cancel()) }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         // A stream that fails is a client that is gone.
-        self.next().await.ok().flatten()
+        let lost = self.lost.clone();
+        lost.run_until_cancelled(self.next()).await?.ok().flatten()
     }
 
     async fn close(&mut self) -> io::Result<()> {
         self.output.lock().await.flush().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_reads_no_answers_is_gone() {
+        let (input, _open) = tokio::io::duplex(64);
+        let (output, closed) = tokio::io::duplex(64);
+        drop(closed);
+        let mut transport = LineTransport::new(input, output);
+        let answer = serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+        let answer: ServerJsonRpcMessage = serde_json::from_value(answer).expect("an answer");
+        assert!(transport.send(answer).await.is_err());
+        let received = tokio::time::timeout(Duration::from_secs(60), transport.receive()).await;
+        assert!(received.expect("it waits for nobody").is_none());
     }
 }

@@ -114,10 +114,17 @@ fn place_behind(replay: &Replay, through: Option<&MessageId>) -> Result<Option<u
 }
 
 /// A line of one log as a line of another. A line that is being written is not there yet, and the new session has a header
-/// of its own; of an old one, which may hold all messages, only these are kept.
+/// of its own; of an old one, which may hold all messages, only these are kept. Whoever resumes a session may set its id again,
+/// which the new session does not take over.
 fn carried_over(line: &[u8]) -> Option<String> {
     let (text, _) = text_of(line.trim_ascii());
     let mut record = Json::parse(&text).ok()?.into_object()?;
+    if record.get("$set").is_some_and(|set| set.get("sessionId").is_some()) {
+        let mut set = record.take_object("$set")?;
+        let of_the_old = ["sessionId", "projectHash", "startTime"];
+        of_the_old.iter().for_each(|key| drop(set.take(key)));
+        return (!set.is_empty()).then(|| json!({"$set": set.into_map()}).to_string());
+    }
     if !record.has("sessionId") || record.has("type") {
         return Some(text.into_owned());
     }

@@ -1,6 +1,6 @@
 //! Prompts of MCP servers as commands.
 
-use longhaul_conversation::{Origin, Part, neutralise_snapshots};
+use longhaul_conversation::{Origin, Part, quote_in_tag};
 use longhaul_tools::ToolOutcome;
 use tokio_util::sync::CancellationToken;
 
@@ -33,8 +33,7 @@ impl<S: Services> Driver<S> {
         let Some(answer) = answer else { return Err(Notice::error(unknown)) };
         match answer.outcome {
             ToolOutcome::Succeeded(text) => {
-                let text =
-                    format!("<mcp_prompt name=\"{name}\">\n{}\n</mcp_prompt>", neutralise_snapshots(&text));
+                let text = quote_in_tag("mcp_prompt", "name", name, &text);
                 let parts = std::iter::once(Part::text(Origin::Hook, text)).chain(answer.media).collect();
                 self.submit_with(format!("/{name} {words}").trim().to_string(), parts).await
             }

@@ -16,7 +16,7 @@ use longhaul_app::models::Models;
 use longhaul_app::project::log_failure;
 use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::Settings;
-use longhaul_conversation::{FinishReason, ModelError, Origin, Part, Usage, neutralise_snapshots};
+use longhaul_conversation::{FinishReason, ModelError, Origin, Part, Usage, quote_in_tag};
 use longhaul_engine::EngineError;
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_mcp_client::ServerStatus;
@@ -128,14 +128,19 @@ fn talk(
         )
         .await;
         problems.iter().for_each(|problem| reporter.warn(problem.trim_end_matches('.')));
-        let filled = filled_in_prompt(&typed_text(&words), host.servers, cancel, reporter).await;
-        let words = words.into_iter().chain(parts).chain(filled).collect();
-        let end = agent.run_turn_with(words, &host, cancel).await;
+        // The bare name of a prompt says nothing to a model.
+        let end = match filled_in_prompt(&typed_text(&words), host.servers, cancel).await {
+            Ok(filled) => {
+                let words = words.into_iter().chain(parts).chain(filled).collect();
+                agent.run_turn_with(words, &host, cancel).await.map(Ok)
+            }
+            Err(reason) => Ok(Err(reason)),
+        };
         deps.toolkit.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
         // There may be room again; and of what is not recorded nothing is sent, not even for a summary.
         let recorded = agent.record_pending(&host);
-        if recorded.is_ok() && end.is_ok() {
+        if recorded.is_ok() && matches!(end, Ok(Ok(_))) {
             closing_notes = summaries
                 .closing_notes(agent.conversation(), deps.helpers.summariser(&deps.model), cancel)
                 .await;
@@ -170,6 +175,7 @@ fn talk(
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;
+    let end = end.map_err(anyhow::Error::msg)?;
     let routed = reporter.routed().and_then(|model| deps.helpers.routed(&model));
     let answered = routed.unwrap_or(&deps.model);
     let cost = |subagent: Option<&str>, usage: &Usage| match subagent {
@@ -234,25 +240,23 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
     }
 }
 
-/// The prompt of an MCP server that a text such as `/review --lang=rust` names, filled in.
+/// The prompt of an MCP server that a text such as `/review --lang=rust` names, filled in; nothing if it names none. An error says
+/// why it cannot be filled in.
 async fn filled_in_prompt(
     typed: &str,
     servers: Option<&dyn ToolSource>,
     cancel: &CancellationToken,
-    reporter: &Reporter,
-) -> Vec<Part> {
-    let Some((servers, typed)) = servers.zip(typed.trim().strip_prefix('/')) else { return Vec::new() };
+) -> Result<Vec<Part>, String> {
+    let Some((servers, typed)) = servers.zip(typed.trim().strip_prefix('/')) else { return Ok(Vec::new()) };
     let (name, words) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    let Some(answer) = servers.fill_in_prompt(name, words, cancel).await else { return Vec::new() };
+    let Some(answer) = servers.fill_in_prompt(name, words, cancel).await else { return Ok(Vec::new()) };
     match answer.outcome {
         ToolOutcome::Succeeded(text) => {
-            let text =
-                format!("<mcp_prompt name=\"{name}\">\n{}\n</mcp_prompt>", neutralise_snapshots(&text));
-            std::iter::once(Part::text(Origin::Hook, text)).chain(answer.media).collect()
+            let text = quote_in_tag("mcp_prompt", "name", name, &text);
+            Ok(std::iter::once(Part::text(Origin::Hook, text)).chain(answer.media).collect())
         }
-        ToolOutcome::Failed(reason) | ToolOutcome::Cancelled(reason) => {
-            reporter.warn(reason.trim_end_matches('.'));
-            Vec::new()
-        }
+        ToolOutcome::Failed(reason) => Err(reason.trim_end_matches('.').to_string()),
+        // The turn ends in the same way.
+        ToolOutcome::Cancelled(_) => Ok(Vec::new()),
     }
 }
