@@ -18,6 +18,7 @@ use crate::models::{LoopJudges, ModelSource, Router};
 use crate::side_model::SideModel;
 use crate::subagents::Subagents;
 use crate::tools::ActiveSkills;
+use crate::turn::AgentView;
 
 /// The dependencies of an agent. Nothing here is part of a session: the next turn may bring others.
 #[derive(Clone, Copy)]
@@ -64,6 +65,8 @@ pub struct AgentDeps<'a> {
     pub skills: Option<&'a ActiveSkills>,
     /// Receives the events of a turn.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
+    /// Is shown the agent before each request of a turn.
+    pub observer: &'a (dyn Fn(AgentView<'_>) + Send + Sync),
     /// The clock.
     pub now: &'a (dyn Fn() -> Timestamp + Send + Sync),
     /// Makes ids that were never used before.
@@ -101,6 +104,7 @@ impl<'a> AgentDeps<'a> {
             jobs: &Vec::new,
             skills: None,
             events: &|_| {},
+            observer: &|_| {},
             now,
             new_id,
         }

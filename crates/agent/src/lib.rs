@@ -62,6 +62,7 @@
 mod agent;
 mod approval;
 mod attachments;
+mod commands;
 mod delegation;
 mod deps;
 mod editor;
@@ -84,6 +85,7 @@ mod turn;
 pub use agent::Agent;
 pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, UserQuestion};
 pub use attachments::{Attachments, attach_files};
+pub use commands::{CommandPiece, FilledCommand};
 pub use deps::AgentDeps;
 pub use error::AgentError;
 pub use event::{
@@ -111,3 +113,4 @@ pub use subagents::{
     SubagentTools, Subagents, load_subagents,
 };
 pub use tools::{ActivateSkill, ActiveSkills, SearchSkills};
+pub use turn::AgentView;

@@ -16,6 +16,7 @@
 //! [`TurnState`] lives as long as the turn, [`AgentDeps`] is brought by the application.
 
 mod ask_model;
+mod fill_in;
 mod instructions;
 mod loop_check;
 mod make_room;
@@ -31,6 +32,7 @@ mod tests;
 mod tool_calls;
 mod tool_output;
 mod toolbox;
+mod view;
 mod window;
 
 use longhaul_compaction::Loop;
@@ -40,12 +42,14 @@ use longhaul_policy::AGENT_TOOL;
 use longhaul_tools::ToolOutcome;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::fill_in::fill_in;
 pub(crate) use self::instructions::list_instructions;
 pub(crate) use self::make_room::compact_on_request;
 pub(crate) use self::record_prompt::{introduce, record_context};
 pub(crate) use self::session::{AgentSession, Lineage};
 pub(crate) use self::state::TurnState;
 pub(crate) use self::tool_output::truncate;
+pub use self::view::AgentView;
 pub(crate) use self::window::RequestWindow;
 
 use self::ask_model::{StepOutcome, ask_model};
@@ -269,6 +273,7 @@ async fn take_steps(
         if let Some(end) = check_course(session, turn, newest, deps, cancel).await? {
             return Ok(end);
         }
+        (deps.observer)(AgentView { session, turn });
         deps.emit(Event::StepBegan { step: turn.steps });
         newest = Newest::Results;
         match ask_model(session, turn, deps, cancel).await? {
