@@ -25,6 +25,7 @@
 pub mod agent;
 pub mod archive;
 pub mod clock;
+pub mod commands;
 pub mod companion;
 pub mod environment;
 pub mod extraction;

@@ -63,7 +63,8 @@ impl TrustPreview {
         preview.add("hooks", keys("hooks"));
         let of_project = project_servers(folder).unwrap_or_default();
         preview.add("MCP servers", keys("mcpServers").into_iter().chain(of_project.into_keys()).collect());
-        preview.add("commands", names_in(&place.commands(), "toml"));
+        let of_claude = names_in(&folder.join(".claude").join("commands"), "md");
+        preview.add("commands", names_in(&place.commands(), "toml").into_iter().chain(of_claude).collect());
         preview.add(
             "skills",
             std::iter::once(place.skills())
