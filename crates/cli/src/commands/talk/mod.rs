@@ -8,8 +8,11 @@ mod words;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use longhaul_agent::{AgentDeps, AgentError, Attachments, LimitOf, TurnEnd, attach_files};
+use longhaul_agent::{
+    AgentDeps, AgentError, Attachments, CommandPiece, FilledCommand, LimitOf, TurnEnd, attach_files,
+};
 use longhaul_app::agent::{AgentResources, Attendance, HelperModels, SessionSummariser};
+use longhaul_app::commands::CustomCommands;
 use longhaul_app::environment;
 use longhaul_app::failure::hinted;
 use longhaul_app::models::Models;
@@ -93,6 +96,8 @@ fn talk(
     let parts = (chosen, helpers);
     let (mut deps, memory) =
         AgentResources::load(work, settings, home, attendance, models, parts, |text| reporter.warn(text))?;
+    let command = custom_command(&typed_text(&words), &deps.custom_commands())?;
+    let mut refusal = None;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open()?,
@@ -119,7 +124,7 @@ fn talk(
                 reporter.warn(&format!("MCP server {} is not available: {reason}", report.name));
             }
         }
-        let Attachments { parts, problems, .. } = attach_files(
+        let found = attach_files(
             &typed_text(&words),
             &environment::current_folder(),
             host.tools,
@@ -127,8 +132,24 @@ fn talk(
             cancel,
         )
         .await;
+        found.describe_as_text().into_iter().for_each(|text| reporter.note(text.trim_end_matches('.')));
+        let Attachments { parts, problems, .. } = found;
         problems.iter().for_each(|problem| reporter.warn(problem.trim_end_matches('.')));
-        let filled = filled_in_prompt(&typed_text(&words), host.servers, cancel, reporter).await;
+        let filled = match &command {
+            Some((name, pieces)) => {
+                let folder = environment::current_folder();
+                match agent.fill_in_command(pieces, &folder, &host, cancel).await {
+                    Ok(filled) => command_parts(name, filled),
+                    Err(reason) => {
+                        refusal = Some(anyhow!("/{name} was not sent: {}", visible(&reason)));
+                        deps.toolkit.jobs.stop_all().await;
+                        agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
+                        return Ok(TurnEnd::Cancelled);
+                    }
+                }
+            }
+            None => filled_in_prompt(&typed_text(&words), host.servers, cancel, reporter).await,
+        };
         let words = words.into_iter().chain(parts).chain(filled).collect();
         let end = agent.run_turn_with(words, &host, cancel).await;
         deps.toolkit.jobs.stop_all().await;
@@ -142,6 +163,9 @@ fn talk(
         }
         end
     })?;
+    if let Some(refusal) = refusal {
+        return Err(refusal);
+    }
     let mut asides = agent.statistics().side_calls.clone();
     asides.add(&summaries.asides());
     let price = |name: &str, usage: &Usage| deps.helpers.asked(name, &deps.model)?.cost(usage);
@@ -232,6 +256,25 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
             Err(hinted(anyhow!("reached the limit of {limit} model calls in {scope}"), hint))
         }
     }
+}
+
+/// The custom command that a text such as `/git:commit now` names, with its pieces.
+fn custom_command(
+    typed: &str,
+    commands: &CustomCommands,
+) -> anyhow::Result<Option<(String, Vec<CommandPiece>)>> {
+    let Some(typed) = typed.trim().strip_prefix('/') else { return Ok(None) };
+    let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    if !commands.has(name) {
+        return Ok(None);
+    }
+    Ok(Some((name.to_string(), commands.fill(name, arguments.trim())?)))
+}
+
+/// The parts of a message for a custom command. What its file says is not what the user typed.
+fn command_parts(name: &str, filled: FilledCommand) -> Vec<Part> {
+    let text = format!("<custom_command name=\"{name}\">\n{}\n</custom_command>", filled.text);
+    std::iter::once(Part::text(Origin::Hook, text)).chain(filled.media).collect()
 }
 
 /// The prompt of an MCP server that a text such as `/review --lang=rust` names, filled in.
