@@ -224,7 +224,7 @@ fn settings_are_shown_changed_and_kept_with_their_comments() {
         .enter("/config set general.vimMode true")
         .wait_for("Set general.vimMode to true")
         .wait_for("INSERT");
-    terminal.enter("/config set ui.hideWindowTitle false").wait_for("workspace settings, line 1, ");
+    terminal.enter("/config set ui.hideWindowTitle false").wait_for("no effect here: workspace settings, ");
     terminal.wait_for("overrides it");
     terminal.enter("/vim").wait_for("Set general.vimMode to false").wait_gone("INSERT · ");
     terminal.enter("/config unset ui.hideWindowTitle").wait_for("Removed ui.hideWindowTitle");
