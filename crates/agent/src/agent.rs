@@ -1,5 +1,7 @@
 //! The agent as applications use it: one session, on which it carries out turns.
 
+use std::path::Path;
+
 use longhaul_compaction::{Fixed, PlanOptions, Trigger};
 use longhaul_conversation::{Part, TokenCount, ToolCall};
 use longhaul_engine::{Conversation, PassOutcome};
@@ -7,6 +9,7 @@ use longhaul_hooks::{EndReason, HookEvent, SessionSource};
 use longhaul_sessions::Log;
 use tokio_util::sync::CancellationToken;
 
+use crate::commands::{CommandPiece, FilledCommand};
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
 use crate::event::{InstructionSource, TurnEnd};
@@ -14,9 +17,10 @@ use crate::memory::SessionMemory;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::turn::{
-    AgentSession, RequestWindow, TurnState, compact_on_request, declare_tools, introduce, list_instructions,
-    record_context, resume_turn, run_turn, stop_draft, truncate,
+    AgentSession, RequestWindow, TurnState, compact_on_request, declare_tools, fill_in, introduce,
+    list_instructions, record_context, resume_turn, run_turn, stop_draft, truncate,
 };
+use crate::view::AgentView;
 
 /// An agent at work on one session. It alone holds the session's state.
 #[derive(Debug)]
@@ -210,6 +214,26 @@ impl Agent {
         deps: &AgentDeps<'_>,
     ) -> (String, Option<String>) {
         truncate(&self.session, &self.turn, call, text, left_out, deps)
+    }
+
+    /// Fills in a custom command: its shell commands run under the rules and with the user's approval, its files are read
+    /// relative to `folder`.
+    ///
+    /// # Errors
+    /// A sentence about the first piece that may not run or is not there.
+    pub async fn fill_in_command(
+        &mut self,
+        pieces: &[CommandPiece],
+        folder: &Path,
+        deps: &AgentDeps<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<FilledCommand, String> {
+        fill_in(&mut self.session, &mut self.turn, pieces, folder, deps, cancel).await
+    }
+
+    /// The agent to look at.
+    pub fn view(&self) -> AgentView<'_> {
+        AgentView { session: &self.session, turn: &self.turn }
     }
 
     fn window(&self) -> RequestWindow<'_> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use longhaul_conversation::ToolCall;
 use longhaul_policy::{AlwaysAllow, Reach};
-use longhaul_tools::{BoxFuture, Preview};
+use longhaul_tools::{BoxFuture, Preview, Proposal};
 use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -28,6 +28,8 @@ pub struct ApprovalRequest {
     pub reason: Option<String>,
     /// The "always" that the user may choose, if a safe rule for it would take effect.
     pub always: Option<AlwaysOffer>,
+    /// The file that the call would write, which the user may edit first.
+    pub proposal: Option<Proposal>,
 }
 
 /// An "always" that the user may choose.
@@ -48,6 +50,8 @@ pub enum Approval {
     Always(Reach),
     /// With these arguments instead.
     Edited(Value),
+    /// With this text of the file that the call would write instead of the proposed one.
+    Rewritten(String),
     /// No, and the model reads why.
     Denied {
         /// The reason, in words for the model.

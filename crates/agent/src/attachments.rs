@@ -25,6 +25,8 @@ pub struct Attachments {
     pub attached: Vec<String>,
     /// Sentences about what is not.
     pub problems: Vec<String>,
+    /// Names that are sent as text, as they may be no files: a person, an annotation.
+    pub as_text: Vec<String>,
 }
 
 /// Reads what a text names after an `@`: files relative to `folder`, and resources of servers as `@SERVER:ADDRESS`.
@@ -51,8 +53,9 @@ pub async fn attach_files(
             (READ_MANY, json!({"include": [name.as_str()]}))
         } else {
             // A name without a dot or a slash is more likely a person or an annotation.
-            if name.contains(['/', '.']) {
-                missing.push(name);
+            match name.contains(['/', '.']) {
+                true => missing.push(name),
+                false => found.as_text.push(name),
             }
             continue;
         };
@@ -63,6 +66,12 @@ pub async fn attach_files(
 }
 
 impl Attachments {
+    /// A sentence about the names that are sent as text.
+    pub fn describe_as_text(&self) -> Option<String> {
+        (!self.as_text.is_empty())
+            .then(|| format!("Sent as text, as there is no such file: {}.", listed(&self.as_text)))
+    }
+
     async fn read(
         &mut self,
         name: &str,
@@ -107,11 +116,15 @@ impl Attachments {
 
 /// A sentence about the names that lead nowhere.
 fn describe_missing(names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| format!("Not attached, no such file: {}.", listed(names)))
+}
+
+/// The first of some names, each after an `@`.
+fn listed(names: &[String]) -> String {
     let named = names.iter().take(MOST_NAMED).map(|name| format!("@{name}")).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MOST_NAMED) {
-        _ if names.is_empty() => None,
-        0 => Some(format!("Not attached, no such file: {named}.")),
-        more => Some(format!("Not attached, no such file: {named} and {more} more.")),
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
@@ -173,8 +186,9 @@ mod tests {
 
     fn attach(text: &str, tools: &[Box<dyn Tool>], folder: &Path) -> (Vec<String>, Vec<String>, Vec<String>) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let Attachments { parts, attached, problems } =
+        let Attachments { parts, attached, problems, as_text } =
             runtime.block_on(attach_files(text, folder, tools, None, &CancellationToken::new()));
+        assert!(as_text.is_empty() || as_text == ["alice"], "{as_text:?}");
         assert!(parts.iter().all(|part| part.origin == Origin::Hook));
         let texts = parts.iter().map(|part| part.as_text().expect("a text").to_string()).collect();
         (texts, attached, problems)

@@ -18,6 +18,7 @@ use crate::models::{LoopJudges, ModelSource, Router};
 use crate::side_model::SideModel;
 use crate::subagents::Subagents;
 use crate::tools::ActiveSkills;
+use crate::view::AgentView;
 
 /// The dependencies of an agent. Nothing here is part of a session: the next turn may bring others.
 #[derive(Clone, Copy)]
@@ -66,6 +67,8 @@ pub struct AgentDeps<'a> {
     pub checkpoints: Option<&'a Checkpoints>,
     /// Receives the events of a turn.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
+    /// Is shown the agent before each request of a turn.
+    pub observer: &'a (dyn Fn(AgentView<'_>) + Send + Sync),
     /// The clock.
     pub now: &'a (dyn Fn() -> Timestamp + Send + Sync),
     /// Makes ids that were never used before.
@@ -104,6 +107,7 @@ impl<'a> AgentDeps<'a> {
             skills: None,
             checkpoints: None,
             events: &|_| {},
+            observer: &|_| {},
             now,
             new_id,
         }

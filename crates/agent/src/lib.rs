@@ -62,6 +62,7 @@
 mod agent;
 mod approval;
 mod attachments;
+mod commands;
 mod delegation;
 mod deps;
 mod editor;
@@ -80,10 +81,12 @@ mod statistics;
 mod subagents;
 mod tools;
 mod turn;
+mod view;
 
 pub use agent::Agent;
 pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, UserQuestion};
 pub use attachments::{Attachments, attach_files};
+pub use commands::{CommandPiece, FilledCommand};
 pub use deps::AgentDeps;
 pub use error::AgentError;
 pub use event::{
@@ -111,3 +114,4 @@ pub use subagents::{
     SubagentTools, Subagents, load_subagents,
 };
 pub use tools::{ActivateSkill, ActiveSkills, SearchSkills};
+pub use view::AgentView;

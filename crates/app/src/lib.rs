@@ -26,6 +26,7 @@ pub mod agent;
 pub mod archive;
 pub mod blame;
 pub mod clock;
+pub mod commands;
 pub mod companion;
 pub mod compression;
 pub mod environment;

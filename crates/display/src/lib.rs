@@ -1,4 +1,4 @@
-//! Text on a terminal: styled lines, column widths, Markdown and diffs.
+//! Text on a terminal: styled lines, colour themes, column widths, Markdown and diffs.
 //!
 //! A [`StyledLine`] is a list of spans, independent of any terminal. Control characters in its text are made visible, so that
 //! nothing a model or a tool writes can act on the terminal; [`text`] does the same for plain strings and JSON.
@@ -16,7 +16,9 @@
 
 pub mod diff;
 pub mod markdown;
+mod palette;
 mod style;
 pub mod text;
 
+pub use palette::{Colour, Palette, THEMES};
 pub use style::{Span, Style, StyledLine, Tone, paragraphs};

@@ -1,8 +1,9 @@
 //! Styled text: lines of spans, independent of any terminal.
 
+use crate::palette::Palette;
 use crate::text::{char_width, columns};
 
-/// A colour from the terminal's palette, so that it suits any background.
+/// The tone of a text; a [`Palette`] has its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// The default colour.
@@ -63,19 +64,15 @@ impl Style {
     }
 
     /// Appends the escape sequence that selects this style.
-    fn push_to(self, out: &mut String) {
+    fn push_to(self, palette: &Palette, out: &mut String) {
+        let faint = palette.faint.filter(|_| self.faint);
         out.push_str("\x1b[0");
-        let flags = [(self.bold, ";1"), (self.faint, ";2"), (self.italic, ";3"), (self.struck, ";9")];
+        let is_dimmed = self.faint && faint.is_none();
+        let flags = [(self.bold, ";1"), (is_dimmed, ";2"), (self.italic, ";3"), (self.struck, ";9")];
         flags.iter().filter(|(is_set, _)| *is_set).for_each(|(_, code)| out.push_str(code));
-        out.push_str(match self.tone {
-            Tone::Plain => "",
-            Tone::Red => ";31",
-            Tone::Green => ";32",
-            Tone::Yellow => ";33",
-            Tone::Blue => ";34",
-            Tone::Magenta => ";35",
-            Tone::Cyan => ";36",
-        });
+        if let Some(colour) = palette.colour(self.tone).or(faint) {
+            colour.push_to(out);
+        }
         out.push('m');
     }
 }
@@ -136,16 +133,14 @@ impl StyledLine {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// Renders the line for a terminal.
-    pub fn render(&self, coloured: bool) -> String {
-        if !coloured {
-            return self.text();
-        }
+    /// Renders the line for a terminal, in the colours of a palette; without one, as plain text.
+    pub fn render(&self, palette: Option<&Palette>) -> String {
+        let Some(palette) = palette else { return self.text() };
         let mut out = String::new();
         let mut style = Style::PLAIN;
         for span in &self.spans {
             if span.style != style {
-                span.style.push_to(&mut out);
+                span.style.push_to(palette, &mut out);
                 style = span.style;
             }
             out.push_str(&span.text);
@@ -305,8 +300,8 @@ mod tests {
     #[test]
     fn colours_are_left_out_where_nobody_wants_them() {
         let line = StyledLine::plain("a ").with("b", Style { bold: true, ..Style::RED });
-        assert_eq!(line.render(false), "a b");
-        assert_eq!(line.render(true), "a \x1b[0;1;31mb\x1b[0m");
+        assert_eq!(line.render(None), "a b");
+        assert_eq!(line.render(Some(&Palette::TERMINAL)), "a \x1b[0;1;31mb\x1b[0m");
     }
 
     #[test]

@@ -81,6 +81,18 @@ impl Editor {
         self.cursor = self.text.len();
     }
 
+    /// Moves the cursor to a byte offset.
+    pub(crate) fn place(&mut self, place: usize) {
+        debug_assert!(self.text.is_char_boundary(place), "{place} is inside a character");
+        self.cursor = place;
+    }
+
+    /// Inserts the placeholder of something that is sent along; it is deleted as a whole.
+    pub(crate) fn insert_placeholder(&mut self, name: &str) {
+        self.insert(name);
+        self.pastes.push((name.to_string(), name.to_string()));
+    }
+
     /// Inserts text at the cursor.
     pub(crate) fn insert(&mut self, text: &str) {
         let text = clean(text);

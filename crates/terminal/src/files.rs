@@ -7,7 +7,7 @@ use ignore::WalkBuilder;
 /// The most files that are offered.
 const MAX_FILES: usize = 100_000;
 
-/// Lists the files below a folder that no ignore file hides, relative to it.
+/// Lists the files and folders below a folder that no ignore file hides, relative to it. Folders end with a slash.
 pub(crate) fn list(folder: &Path) -> Vec<String> {
     let walk = WalkBuilder::new(folder)
         .hidden(true)
@@ -15,10 +15,14 @@ pub(crate) fn list(folder: &Path) -> Vec<String> {
         .add_custom_ignore_filename(".geminiignore")
         .follow_links(false)
         .build();
-    let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    let names = files.filter_map(|entry| {
-        let path = entry.path().strip_prefix(folder).ok()?;
-        path.to_str().map(|path| path.replace('\\', "/"))
+    let names = walk.flatten().filter_map(|entry| {
+        let kind = entry.file_type()?;
+        let path = entry.path().strip_prefix(folder).ok()?.to_str().filter(|path| !path.is_empty())?;
+        let path = path.replace(std::path::MAIN_SEPARATOR, "/");
+        match kind.is_dir() {
+            true => Some(path + "/"),
+            false => kind.is_file().then_some(path),
+        }
     });
     let mut names: Vec<String> = names.take(MAX_FILES).collect();
     names.sort_unstable();
@@ -44,7 +48,7 @@ pub(crate) fn matching<'a>(names: &'a [String], wanted: &str, most: usize) -> Ve
 
 /// Scores a name; none if characters are missing.
 fn score(name: &str, wanted: &[char]) -> Option<i32> {
-    let file = name.rfind('/').map_or(0, |end| end + 1);
+    let file = name.trim_end_matches('/').rfind('/').map_or(0, |end| end + 1);
     let mut left = wanted.iter().peekable();
     let (mut score, mut run, mut before) = (0, 0, '/');
     for (at, character) in name.char_indices() {
@@ -111,6 +115,6 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("made");
             std::fs::write(path, text).expect("written");
         }
-        assert_eq!(list(folder.path()), ["a.rs", "c/d.rs"]);
+        assert_eq!(list(folder.path()), ["a.rs", "c/", "c/d.rs"]);
     }
 }

@@ -31,11 +31,14 @@ mod editor_program;
 mod files;
 mod guard;
 mod history;
+mod image;
 mod inbox;
 mod line_loop;
 mod memory;
 mod notice;
+mod offers;
 mod page;
+mod preferences;
 mod protocol;
 mod run;
 mod screen;
@@ -48,12 +51,17 @@ mod state;
 mod status_line;
 mod update;
 mod view;
+mod vim;
 
 pub use demo::{DemoScript, DemoStep, Pace};
 pub use inbox::{AcceptScope, InboxItem, InboxKind, ReviewDecision, SkillChoice};
 pub use memory::{MemoryReply, MemoryRequest};
 pub use notice::{Level, Notice};
+pub use offers::{CustomCommand, Offers};
 pub use page::{Page, Row};
+pub use preferences::{Notification, Preferences};
 pub use protocol::SessionChoice;
 pub use run::{play, run};
-pub use services::{ExitReason, NoticeSender, OpenedSession, Options, Services, Spender, Surface};
+pub use services::{
+    ChangedSetting, ExitReason, NoticeSender, OpenedSession, Options, Services, Spender, Surface,
+};

@@ -15,7 +15,7 @@ use crate::services::{ExitReason, Options, Surface};
 use crate::signals::Signals;
 use crate::state::{ApprovalChoice, ApprovalStage, Dialog, Focus, TerminalSize, UiState};
 use crate::update::{Arrival, UiEffect, UiInput, update};
-use crate::{editor_program, files, spoken, view};
+use crate::{editor_program, files, image, spoken, view};
 
 /// Reads and prints lines until the user leaves or the input ends.
 pub(crate) async fn run(
@@ -242,7 +242,10 @@ impl LineLoop<'_> {
     fn print(&self, lines: &[StyledLine]) -> io::Result<()> {
         let text: String = match self.options.surface {
             Surface::Spoken => lines.iter().filter_map(spoken::words).map(|line| line + "\n").collect(),
-            _ => lines.iter().map(|line| line.render(self.options.is_coloured) + "\n").collect(),
+            _ => {
+                let palette = self.state.preferences.palette.as_ref();
+                lines.iter().map(|line| line.render(palette) + "\n").collect()
+            }
         };
         let mut out = io::stdout();
         out.write_all(text.as_bytes())?;
@@ -277,11 +280,23 @@ impl LineLoop<'_> {
                 let edited = editor_program::edit_files(&self.options.editor, &files);
                 self.handle(edited.map_or_else(UiInput::Failed, |()| UiInput::EditedFiles(then)))?;
             }
+            UiEffect::EditProposal(id, proposal) => {
+                let edited = editor_program::edit_proposal(&self.options.editor, &proposal);
+                self.handle(UiInput::EditedProposal(id, edited))?;
+            }
+            UiEffect::LoadImage(path, text) => {
+                let image = image::load(&path, self.options.user_home.as_deref());
+                self.handle(UiInput::Image(image, text))?;
+            }
             UiEffect::Copy(_) => {
                 let notice = Notice::warning("No clipboard in line mode.");
                 self.handle(UiInput::Failed(notice))?;
             }
-            UiEffect::ClearScreen | UiEffect::Suspend | UiEffect::Ring => {}
+            UiEffect::ClearScreen
+            | UiEffect::Suspend
+            | UiEffect::Ring
+            | UiEffect::Notify(_)
+            | UiEffect::PasteImage => {}
             UiEffect::Leave(ended) => self.exit = Some(ended),
         }
         Ok(())

@@ -7,10 +7,13 @@ use longhaul_conversation::{MessageId, Ordinal};
 use longhaul_engine::PassOutcome;
 use longhaul_policy::ApprovalMode;
 
+use crate::image::PastedImage;
 use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
 use crate::memory::MemoryRequest;
 use crate::notice::Notice;
+use crate::offers::Offers;
 use crate::page::Page;
+use crate::preferences::Preferences;
 use crate::status_line::StatusLine;
 
 /// A command to the driver, which owns the agent.
@@ -84,6 +87,14 @@ pub(crate) enum DriverCommand {
     SetMode(ApprovalMode),
     /// Revokes a permission that the user granted for good, named by its number or its words.
     Revoke(String),
+    /// Shows the settings that are set, or one setting.
+    ShowSettings(Option<String>),
+    /// Sets a value in the user's settings, or removes it.
+    ChangeSetting { key: String, value: Option<String> },
+    /// Fills in a custom command and sends it to the model.
+    RunCustom { name: String, words: String },
+    /// Sends an image with the next message.
+    AttachImage(PastedImage),
     /// Drafts a memory file.
     Init,
     /// Exports the conversation to a file.
@@ -97,7 +108,7 @@ pub(crate) enum DriverCommand {
 }
 
 /// The topic of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
     Context,
     Rules,
@@ -164,6 +175,10 @@ pub(crate) enum DriverMessage {
     Skills(Vec<SkillChoice>),
     /// The prompts of MCP servers: names and descriptions.
     Prompts(Vec<(String, String)>),
+    /// What the application offers for completion and help.
+    Offers(Offers),
+    /// The user's preferences, once they have changed.
+    Preferences(Preferences),
     /// The items of an inbox, to review in a dialog.
     Inbox(InboxKind, Vec<InboxItem>),
     /// The items that are left in an inbox, for an open review dialog.

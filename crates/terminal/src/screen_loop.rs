@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::demo::{Player, PlayerMove};
 use crate::history::{HistoryFile, InputHistory};
+use crate::image::PastedImage;
 use crate::notice::Notice;
 use crate::protocol::{DriverCommand, DriverMessage};
 use crate::screen::{InlineScreen, RawMode, unless_panicking};
@@ -21,7 +22,7 @@ use crate::services::{ExitReason, Options};
 use crate::signals::Signals;
 use crate::state::{TerminalSize, UiState};
 use crate::update::{Arrival, UiEffect, UiInput, update};
-use crate::{editor_program, files, view};
+use crate::{editor_program, files, image, view};
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
@@ -47,6 +48,7 @@ pub(crate) struct ScreenLoop<'a> {
     drawn: Instant,
     is_dirty: bool,
     listing: Option<JoinHandle<Vec<String>>>,
+    pasting: Option<JoinHandle<Result<PastedImage, Notice>>>,
     exit: Option<ExitReason>,
 }
 
@@ -68,7 +70,7 @@ impl<'a> ScreenLoop<'a> {
         let mut entered = Self {
             options,
             state,
-            screen: InlineScreen::new(io::stdout(), options.is_coloured),
+            screen: InlineScreen::new(io::stdout(), options.preferences.palette.clone()),
             raw: Some(raw),
             keys: Some(EventStream::new()),
             player,
@@ -79,6 +81,7 @@ impl<'a> ScreenLoop<'a> {
             drawn: now,
             is_dirty: true,
             listing: None,
+            pasting: None,
             exit: None,
         };
         for notice in &options.greeting {
@@ -125,9 +128,16 @@ impl<'a> ScreenLoop<'a> {
                     }
                     self.is_dirty = true;
                 }
-                files = listed(&mut self.listing) => {
+                files = finished(&mut self.listing) => {
                     self.listing = None;
-                    self.handle(UiInput::Files(files))?;
+                    // A failed listing counts as an empty one.
+                    self.handle(UiInput::Files(files.unwrap_or_default()))?;
+                    self.is_dirty = true;
+                }
+                image = finished(&mut self.pasting) => {
+                    self.pasting = None;
+                    let failed = |_| Err(Notice::error("Could not read the clipboard."));
+                    self.handle(UiInput::Image(image.unwrap_or_else(failed), String::new()))?;
                     self.is_dirty = true;
                 }
                 () = tokio::time::sleep(next_move.unwrap_or(TICK)), if next_move.is_some() => self.make_move()?,
@@ -155,21 +165,19 @@ impl<'a> ScreenLoop<'a> {
             0 | 1 => Arrival::Alone,
             _ => Arrival::InBurst,
         };
+        // Only the last of several sizes is that of the terminal now.
+        let is_resized = events.iter().any(|event| matches!(event, TerminalEvent::Resize(..)));
         for event in events {
             match event {
                 TerminalEvent::Key(key) if self.player.is_some() => self.interrupt(key)?,
                 TerminalEvent::Key(key) => self.handle(UiInput::Key(key, arrival))?,
                 TerminalEvent::Paste(_) if self.player.is_some() => {}
                 TerminalEvent::Paste(text) => self.handle(UiInput::Paste(text))?,
-                TerminalEvent::Resize(width, height) => {
-                    let size = TerminalSize { width: width.into(), height: height.into() };
-                    if size.width != self.state.size.width {
-                        self.screen.resize(size.width)?;
-                    }
-                    self.handle(UiInput::Resize(size))?;
-                }
                 _ => {}
             }
+        }
+        if is_resized {
+            self.follow_size()?;
         }
         // Typed text is drawn at once.
         self.draw()
@@ -236,6 +244,21 @@ impl<'a> ScreenLoop<'a> {
                 self.reclaim_terminal()?;
                 self.handle(edited.map_or_else(UiInput::Failed, |()| UiInput::EditedFiles(then)))?;
             }
+            UiEffect::EditProposal(id, proposal) => {
+                self.release_terminal()?;
+                let edited = editor_program::edit_proposal(&self.options.editor, &proposal);
+                self.reclaim_terminal()?;
+                self.handle(UiInput::EditedProposal(id, edited))?;
+            }
+            UiEffect::PasteImage if self.pasting.is_none() => {
+                self.pasting = Some(tokio::task::spawn_blocking(image::of_clipboard));
+            }
+            UiEffect::PasteImage => {}
+            UiEffect::LoadImage(path, text) => {
+                let image = image::load(&path, self.options.user_home.as_deref());
+                self.handle(UiInput::Image(image, text))?;
+            }
+            UiEffect::Notify(text) => self.screen.notify(self.state.preferences.notification, &text)?,
             UiEffect::Copy(text) => self.screen.copy(&text)?,
             UiEffect::ClearScreen => self.screen.clear_all()?,
             UiEffect::Suspend => self.suspend()?,
@@ -252,9 +275,34 @@ impl<'a> ScreenLoop<'a> {
         }
     }
 
+    /// Takes over the terminal's size, if it has changed.
+    fn follow_size(&mut self) -> io::Result<()> {
+        let now = size()?;
+        if now == self.state.size {
+            return Ok(());
+        }
+        if now.width != self.state.size.width {
+            self.screen.resize(now.width)?;
+        }
+        self.handle(UiInput::Resize(now))
+    }
+
     fn draw(&mut self) -> io::Result<()> {
+        // The event of a new size may still be on its way, and rows for the old one would be wrapped.
+        self.follow_size()?;
         self.handle(UiInput::Frame)?;
-        let frame = view::frame(&self.state);
+        self.screen.set_palette(self.state.preferences.palette.clone());
+        match self.state.preferences.shows_title {
+            true => self.screen.set_title(&view::title(&self.state))?,
+            false => self.screen.restore_title()?,
+        }
+        let mut frame = view::frame(&self.state);
+        // A size that came meanwhile is followed as late as can be.
+        if size()? != self.state.size {
+            self.follow_size()?;
+            self.handle(UiInput::Frame)?;
+            frame = view::frame(&self.state);
+        }
         let printed = std::mem::take(&mut self.printed);
         unless_panicking(|| self.screen.draw(&printed, &frame))?;
         self.drawn = Instant::now();
@@ -297,10 +345,12 @@ impl<'a> ScreenLoop<'a> {
 
     /// Prints the remaining lines and restores the terminal.
     fn close(&mut self) -> io::Result<()> {
-        let lines = self.printed.drain(..).map(|line| line.render(self.options.is_coloured) + "\r\n");
+        let palette = self.state.preferences.palette.clone();
+        let lines = self.printed.drain(..).map(|line| line.render(palette.as_ref()) + "\r\n");
         let text: String = lines.collect();
         unless_panicking(|| {
             self.screen.clear_block()?;
+            self.screen.restore_title()?;
             io::stdout().write_all(text.as_bytes())?;
             io::stdout().flush()
         })?;
@@ -337,11 +387,10 @@ async fn ready(keys: &mut Option<EventStream>) -> io::Result<Vec<TerminalEvent>>
     .await
 }
 
-/// The files of the folder, once listed.
-async fn listed(listing: &mut Option<JoinHandle<Vec<String>>>) -> Vec<String> {
-    match listing {
-        // A failed listing counts as an empty one.
-        Some(listing) => listing.await.unwrap_or_default(),
+/// The result of some work on another thread, once it is there.
+async fn finished<T>(work: &mut Option<JoinHandle<T>>) -> Result<T, tokio::task::JoinError> {
+    match work {
+        Some(work) => work.await,
         None => std::future::pending().await,
     }
 }

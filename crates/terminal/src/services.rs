@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{Agent, AgentDeps};
+use longhaul_agent::{Agent, AgentDeps, CommandPiece};
 use longhaul_conversation::Usage;
 
 use longhaul_tools::BoxFuture;
@@ -11,7 +11,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
 use crate::memory::{MemoryReply, MemoryRequest};
 use crate::notice::Notice;
+use crate::offers::Offers;
 use crate::page::Page;
+use crate::preferences::Preferences;
 use crate::protocol::{DriverMessage, SessionChoice};
 
 /// The purpose of a model call, for its cost.
@@ -33,7 +35,7 @@ pub trait Services: Send + Sync {
     /// The model's display name.
     fn model(&self) -> String;
 
-    /// The names of available models.
+    /// The names of available models, those of the server first. May wait for the server.
     fn models(&self) -> Vec<String>;
 
     /// Switches to another model; returns notices for the user.
@@ -111,6 +113,35 @@ pub trait Services: Send + Sync {
         Ok("No skills here.".to_string())
     }
 
+    /// Custom commands, settings and themes, for completion and help.
+    fn offers(&self) -> Offers {
+        Offers::default()
+    }
+
+    /// The pieces of a custom command, with what was typed behind its name in their places.
+    ///
+    /// # Errors
+    /// The reason why it cannot be used, with its file.
+    fn custom_command(&self, name: &str, _words: &str) -> Result<Vec<CommandPiece>, Notice> {
+        Err(Notice::error(format!("Unknown command: /{name}.")))
+    }
+
+    /// A page with the settings that are set, or with one setting.
+    ///
+    /// # Errors
+    /// The reason why it cannot be shown.
+    fn settings_page(&self, _key: Option<&str>) -> Result<Page, Notice> {
+        Err(Notice::info("No settings here."))
+    }
+
+    /// Sets a value in the user's settings, or removes it.
+    ///
+    /// # Errors
+    /// The reason for the failure; nothing has changed.
+    fn change_setting(&mut self, _key: &str, _value: Option<&str>) -> Result<ChangedSetting, Notice> {
+        Err(Notice::info("No settings here."))
+    }
+
     /// The items of an inbox.
     ///
     /// # Errors
@@ -141,6 +172,15 @@ pub trait Services: Send + Sync {
     fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()>;
 }
 
+/// A setting that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedSetting {
+    /// A message about the change.
+    pub notice: Notice,
+    /// The preferences as they are now.
+    pub preferences: Preferences,
+}
+
 /// Sends notices to the user from any thread.
 #[derive(Clone, Debug)]
 pub struct NoticeSender(pub(crate) UnboundedSender<DriverMessage>);
@@ -165,14 +205,16 @@ pub struct OpenedSession {
 /// The options of the interactive agent.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Enables colours.
-    pub is_coloured: bool,
+    /// The user's preferences about looks and keys.
+    pub preferences: Preferences,
     /// The output surface.
     pub surface: Surface,
     /// The working folder.
     pub folder: PathBuf,
     /// The display name of the working folder.
     pub folder_name: String,
+    /// The user's home folder, for pasted paths that begin with `~`.
+    pub user_home: Option<PathBuf>,
     /// The file that keeps typed lines, if any.
     pub history: Option<PathBuf>,
     /// The command that opens the user's editor.

@@ -14,11 +14,15 @@ use longhaul_tools::Preview;
 use crate::editor::Editor;
 use crate::guard::{Guard, QUIET_PERIOD};
 use crate::history::InputHistory;
+use crate::image::PastedImage;
 use crate::inbox::{InboxItem, InboxKind, SkillChoice};
+use crate::offers::Offers;
+use crate::preferences::Preferences;
 use crate::protocol::PromptId;
 use crate::services::{Options, Surface};
-use crate::slash::{SkillCommand, commands_of};
+use crate::slash::{OfferedCommand, SkillCommand, commands_of, offered};
 use crate::status_line::StatusLine;
+use crate::vim::Vim;
 
 /// The time in which a second Ctrl-C leaves.
 pub(crate) const EXIT_WINDOW: Duration = Duration::from_secs(2);
@@ -38,6 +42,17 @@ pub(crate) struct UiState {
     pub(crate) files: FileList,
     /// The available skills.
     pub(crate) skills: Vec<SkillChoice>,
+    /// Custom commands, settings and themes.
+    pub(crate) offers: Offers,
+    pub(crate) preferences: Preferences,
+    /// The vim keys of the input, where the user prefers them.
+    pub(crate) vim: Vim,
+    /// The images that messages name by their placeholders, the newest last.
+    pub(crate) images: Vec<(String, PastedImage)>,
+    /// The number of images ever pasted, so that no placeholder is reused.
+    pub(crate) pasted_images: usize,
+    /// The start of the present work, and the message that began it.
+    pub(crate) work: Option<(Duration, String)>,
     /// The prompts of MCP servers, names and descriptions; `None` where there are no servers.
     pub(crate) prompts: Option<Vec<(String, String)>>,
     pub(crate) completion: Option<Completion>,
@@ -330,6 +345,7 @@ pub(crate) struct PickerItem {
 pub(crate) enum PickerValue {
     Session(String),
     Turn(MessageId, String),
+    Theme(String),
 }
 
 impl Picker {
@@ -360,6 +376,7 @@ impl UiState {
             history,
             folder,
             surface,
+            preferences: options.preferences.clone(),
             quiet_period: QUIET_PERIOD,
             is_after_blank: true,
             pending: 1,
@@ -393,9 +410,14 @@ impl UiState {
         self.size.width.saturating_sub(1).max(10)
     }
 
+    /// The custom commands.
+    pub(crate) fn custom_commands(&self) -> Vec<OfferedCommand> {
+        offered(&self.offers.commands)
+    }
+
     /// The skills as commands.
     pub(crate) fn skill_commands(&self) -> Vec<SkillCommand> {
-        commands_of(&self.skills)
+        commands_of(&self.skills, &self.custom_commands())
     }
 
     pub(crate) fn is_busy(&self) -> bool {
@@ -433,7 +455,8 @@ impl UiState {
         if lines.is_empty() {
             return lines;
         }
-        if !std::mem::replace(&mut self.is_after_blank, false) {
+        let begins_blank = lines[0].spans.is_empty();
+        if !std::mem::replace(&mut self.is_after_blank, false) && !begins_blank {
             lines.insert(0, StyledLine::default());
         }
         lines

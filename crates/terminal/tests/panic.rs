@@ -6,8 +6,8 @@ use std::io::Read;
 use longhaul_agent::{Agent, AgentDeps};
 use longhaul_conversation::Usage;
 use longhaul_terminal::{
-    MemoryReply, MemoryRequest, Notice, NoticeSender, OpenedSession, Options, Page, Services, SessionChoice,
-    Spender, Surface,
+    MemoryReply, MemoryRequest, Notice, NoticeSender, OpenedSession, Options, Page, Preferences, Services,
+    SessionChoice, Spender, Surface,
 };
 use longhaul_tools::BoxFuture;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
@@ -35,10 +35,11 @@ impl Services for Nobody {
 #[ignore = "it panics"]
 fn panics() {
     let options = Options {
-        is_coloured: false,
+        preferences: Preferences { palette: None, ..Preferences::default() },
         surface: Surface::Screen,
         folder: ".".into(),
         folder_name: ".".into(),
+        user_home: None,
         history: None,
         editor: "vi".into(),
         greeting: Vec::new(),

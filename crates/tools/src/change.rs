@@ -8,7 +8,7 @@ use longhaul_workspace::Diff;
 use crate::diff::{diff_of_binary, diff_of_text};
 use crate::folder::{OpenFolder, Replaces, split};
 use crate::read::{FileReadError, looks_binary, read_whole};
-use crate::{Checkpoints, Preview, Roots, ToolAnswer, ToolDisplay};
+use crate::{Checkpoints, Preview, Proposal, Roots, ToolAnswer, ToolDisplay};
 use longhaul_workspace::{Decoded, FolderRecorder, decode_text, encode_text};
 
 /// A file before the change.
@@ -83,6 +83,17 @@ impl PlannedChange {
     /// The preview for approval.
     pub(crate) fn preview(self) -> Preview {
         Preview::Change { path: self.place, diff: self.diff.text }
+    }
+
+    /// The file as it would be; none for a file that is no text.
+    pub(crate) fn proposal(self) -> Option<Proposal> {
+        let is_text = self.existing.as_ref().is_none_or(|was| !was.is_binary && was.decoded.is_exact);
+        is_text.then_some(Proposal { path: self.place, text: self.text })
+    }
+
+    /// The text of the old file; empty if there was none.
+    pub(crate) fn old_text(&self) -> &str {
+        self.existing.as_ref().map_or("", |was| was.decoded.text.as_str())
     }
 
     /// True if the file already has this content.

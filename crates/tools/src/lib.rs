@@ -61,7 +61,7 @@ pub use roots::{AllowedFiles, PathRefusal, Roots};
 pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings, StopJob};
 pub use todos::WriteTodos;
 pub use tool::{
-    BoxFuture, OfferedPrompt, PermittedEffects, Preview, PromptArgument, TodoItem, TodoStatus, Tool,
-    ToolAnswer, ToolDisplay, ToolInvocation, ToolOutcome, ToolSource,
+    BoxFuture, OfferedPrompt, PermittedEffects, Preview, PromptArgument, Proposal, TodoItem, TodoStatus,
+    Tool, ToolAnswer, ToolDisplay, ToolInvocation, ToolOutcome, ToolSource,
 };
 pub use write::WriteFile;

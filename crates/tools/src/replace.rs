@@ -4,15 +4,15 @@ use longhaul_conversation::ToolDeclaration;
 use longhaul_workspace::{FolderRecorder, Ignoring};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::blocking;
 use crate::change::{ChangeRecords, PlannedChange, find_existing, resolve_for_change};
 use crate::replace_text::{ExpectedCount, replace_text};
 use crate::{
-    BoxFuture, Checkpoints, IgnoreFiles, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome,
-    parse_arguments, schema_of,
+    BoxFuture, Checkpoints, IgnoreFiles, Preview, Proposal, Roots, Tool, ToolAnswer, ToolInvocation,
+    ToolOutcome, parse_arguments, schema_of,
 };
 
 /// The tool's name.
@@ -143,6 +143,17 @@ impl Tool for Replace {
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
         self.plan(args).map(|(change, _)| change.preview())
+    }
+
+    fn proposal(&self, args: &Value) -> Option<Proposal> {
+        self.plan(args).ok()?.0.proposal()
+    }
+
+    fn with_text(&self, args: &Value, text: &str) -> Option<Value> {
+        let (change, _) = self.plan(args).ok()?;
+        let asked: ReplaceArguments = parse_arguments(NAME, args).ok()?;
+        // The whole file is replaced: the edit may be anywhere in it.
+        Some(json!({"file_path": asked.file_path, "old_string": change.old_text(), "new_string": text}))
     }
 
     fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {

@@ -33,6 +33,16 @@ pub trait Tool: Send + Sync {
     /// A sentence for the model about the invalid arguments.
     fn preview(&self, args: &Value) -> Result<Preview, String>;
 
+    /// The file that a call would write, for the user to edit first; none if it writes no text, or the call is invalid.
+    fn proposal(&self, _args: &Value) -> Option<Proposal> {
+        None
+    }
+
+    /// The arguments with which a call would write this text in place of the proposed one.
+    fn with_text(&self, _args: &Value, _text: &str) -> Option<Value> {
+        None
+    }
+
     /// Runs a call to its end. A cancelled call answers soon and leaves nothing running.
     fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer>;
 }
@@ -145,6 +155,15 @@ pub enum Preview {
     },
     /// Anything else, described in a line.
     Other(String),
+}
+
+/// The file that a call would write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The file.
+    pub path: PathBuf,
+    /// The whole text that would be in it.
+    pub text: String,
 }
 
 /// The answer to a call.

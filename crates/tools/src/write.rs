@@ -10,8 +10,8 @@ use crate::blocking::blocking;
 use crate::change::{ChangeRecords, PlannedChange, find_existing, resolve_for_change};
 use crate::line_endings::with_endings_of;
 use crate::{
-    BoxFuture, Checkpoints, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments,
-    schema_of,
+    BoxFuture, Checkpoints, Preview, Proposal, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome,
+    parse_arguments, schema_of,
 };
 use longhaul_workspace::{Encoding, FolderRecorder};
 
@@ -98,6 +98,16 @@ impl Tool for WriteFile {
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
         self.plan(args).map(PlannedChange::preview)
+    }
+
+    fn proposal(&self, args: &Value) -> Option<Proposal> {
+        self.plan(args).ok()?.proposal()
+    }
+
+    fn with_text(&self, args: &Value, text: &str) -> Option<Value> {
+        let mut args = args.clone();
+        args.as_object_mut()?.insert("content".to_string(), text.into());
+        Some(args)
     }
 
     fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {

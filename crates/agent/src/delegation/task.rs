@@ -247,6 +247,7 @@ impl SubagentTask {
                 editor: None,
                 jobs: &Vec::new,
                 events: &events,
+                observer: &|_| {},
                 ..*deps
             };
             let mut session = AgentSession::of_subagent(log, self.settings, self.memory, self.lineage);

@@ -17,6 +17,7 @@
 
 mod ahead;
 mod ask_model;
+mod fill_in;
 mod instructions;
 mod loop_check;
 mod make_room;
@@ -42,6 +43,7 @@ use longhaul_tools::ToolOutcome;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::ahead::stop_draft;
+pub(crate) use self::fill_in::fill_in;
 pub(crate) use self::instructions::list_instructions;
 pub(crate) use self::make_room::compact_on_request;
 pub(crate) use self::record_prompt::{introduce, record_context};
@@ -64,6 +66,7 @@ use crate::error::AgentError;
 use crate::event::{Event, LimitOf, TurnEnd};
 use crate::prompt::has_session_context;
 use crate::statistics::Activity;
+use crate::view::AgentView;
 
 /// The debt of a turn that was cut off.
 enum Owed {
@@ -279,6 +282,7 @@ async fn take_steps(
             return Ok(end);
         }
         begin_draft(session, turn, deps);
+        (deps.observer)(AgentView { session, turn });
         deps.emit(Event::StepBegan { step: turn.steps });
         newest = Newest::Results;
         match ask_model(session, turn, deps, cancel).await? {

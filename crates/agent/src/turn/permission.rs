@@ -8,7 +8,7 @@ use longhaul_policy::{
     Verdict, save_always_allow, suggest_host, suggest_prefixes,
 };
 use longhaul_tools::{PermittedEffects, Preview};
-use longhaul_workspace::{LockTimeout, ProtectedFile};
+use longhaul_workspace::{LockTimeout, ProtectedFile, unified_diff};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -109,25 +109,25 @@ pub(super) async fn prepare_call<'h>(
         Decision::Allow | Decision::Ask => {
             let always = offer_always(&session.settings.permissions, target, &call.name, &args);
             let (reason, always) = permission.question(question, always);
-            let request = ApprovalRequest {
+            // Boxed, as a sub-agent asks on the stack of the agent that started it.
+            let request = Box::new(ApprovalRequest {
                 call: call.clone().with_args(args.clone()),
                 preview: shown.clone(),
                 reason,
                 always,
-            };
+                proposal: target.proposal(&args),
+            });
             match ask_approval(session, &turn.approvals, &request, deps, cancel).await {
                 Approval::Once | Approval::Always(_) => {}
-                Approval::Edited(edited) => {
-                    notes.push("[The user changed the arguments before the call ran.]".to_string());
-                    args = edited;
-                    shown = match target.preview(&args) {
-                        Ok(preview) => preview,
+                edit @ (Approval::Edited(_) | Approval::Rewritten(_)) => {
+                    match take_edit(edit, &request, target, &args, &mut notes) {
+                        Ok(edited) => (args, shown) = edited,
                         Err(text) => return failed(call, text),
-                    };
+                    }
                 }
                 Approval::Denied { reason } => {
                     let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
-                    return refused(call, format!("The user did not allow this call.{reason}"));
+                    return refused(call, format!("{NOT_ALLOWED}{reason}"));
                 }
                 Approval::Stop => return PreparedCall::Ends { call, end: TurnEnd::Cancelled },
             }
@@ -135,6 +135,49 @@ pub(super) async fn prepare_call<'h>(
     }
     let permitted = session.settings.permissions.permitted_effects(&call.name, &args);
     PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, permitted, notes })
+}
+
+/// The arguments that the user left, and their preview; a note says so to the model.
+fn take_edit(
+    edit: Approval,
+    request: &ApprovalRequest,
+    target: ToolTarget<'_>,
+    args: &Value,
+    notes: &mut Vec<String>,
+) -> Result<(Value, Preview), String> {
+    let edited = match edit {
+        Approval::Edited(edited) => {
+            notes.push("[The user changed the arguments before the call ran.]".to_string());
+            edited
+        }
+        Approval::Rewritten(text) => {
+            let proposed = request.proposal.as_ref().map_or("", |proposal| proposal.text.as_str());
+            notes.push(describe_rewrite(proposed, &text));
+            target
+                .with_text(args, &text)
+                .ok_or("The user's edit could not be applied. Nothing was changed.")?
+        }
+        Approval::Once | Approval::Always(_) | Approval::Denied { .. } | Approval::Stop => args.clone(),
+    };
+    let preview = target.preview(&edited)?;
+    Ok((edited, preview))
+}
+
+/// The answer to a call that the user denied.
+pub(super) const NOT_ALLOWED: &str = "The user did not allow this call.";
+
+/// The most characters of the user's edit that the model reads.
+const MAX_REWRITE: usize = 4_000;
+
+/// A note for the model about a proposed file that the user edited.
+fn describe_rewrite(proposed: &str, written: &str) -> String {
+    let diff = unified_diff(("proposed", proposed), ("written", written)).text;
+    let told =
+        "The user edited your proposed content before it was written. The file holds the user's version";
+    match diff.chars().count() <= MAX_REWRITE {
+        true => format!("[{told}; this is what differs from yours:]\n{diff}"),
+        false => format!("[{told}, which differs in many places: read the file again before you change it.]"),
+    }
 }
 
 /// Asks the user about a call, and keeps an "always".

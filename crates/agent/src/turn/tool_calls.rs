@@ -256,11 +256,7 @@ async fn finish_call(
     if let Some(reason) = hidden {
         answer = ToolAnswer::failed(format!("A hook holds back what this call answered: {reason}"));
     }
-    let status = match answer.outcome {
-        ToolOutcome::Succeeded(_) => ToolStatus::Succeeded,
-        ToolOutcome::Failed(_) => ToolStatus::Failed,
-        ToolOutcome::Cancelled(_) => ToolStatus::Cancelled,
-    };
+    let status = status_of(&answer.outcome);
     cut_lines(session, turn, &mut answer);
     let summary = summarise(session, &call, &answer, deps, cancel).await;
     let whole = summary.as_ref().map_or(answer.outcome.text(), |summary| &summary.text);
@@ -320,6 +316,14 @@ async fn finish_call(
     result.with_status(status)
 }
 
+fn status_of(outcome: &ToolOutcome) -> ToolStatus {
+    match outcome {
+        ToolOutcome::Succeeded(_) => ToolStatus::Succeeded,
+        ToolOutcome::Failed(_) => ToolStatus::Failed,
+        ToolOutcome::Cancelled(_) => ToolStatus::Cancelled,
+    }
+}
+
 /// Runs the call that a hook wants in place of another, under the same rules.
 async fn run_tail_call(
     session: &mut AgentSession,
@@ -345,12 +349,13 @@ async fn run_tail_call(
             let reason = format!("requested by a hook in place of {}", original.name);
             let (reason, always) = permission
                 .question(Some(reason), offer_always(&session.settings.permissions, target, name, args));
-            let request = ApprovalRequest {
+            let request = Box::new(ApprovalRequest {
                 call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
                 preview: shown,
                 reason,
                 always,
-            };
+                proposal: None,
+            });
             match ask_approval(session, &turn.approvals, &request, deps, cancel).await {
                 Approval::Once | Approval::Always(_) => {}
                 _ => {
@@ -449,6 +454,26 @@ async fn run_tool(
     let answer =
         tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel, permitted }).await;
     AnsweredCall { answer, took: started.elapsed(), args, notes, call, report: None }
+}
+
+/// Runs a call that is not the model's, and tells how it ended.
+pub(super) async fn run_for_user(
+    ready: ReadyCall<'_>,
+    tool: &dyn Tool,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> ToolAnswer {
+    let AnsweredCall { call, answer, took, .. } = run_tool(ready, tool, deps, cancel).await;
+    deps.emit(Event::ToolEnded(ToolEnd {
+        call,
+        status: status_of(&answer.outcome),
+        text: answer.outcome.text().to_string(),
+        shown: answer.shown.clone(),
+        took,
+        saved_as: None,
+        left_out: answer.left_out,
+    }));
+    answer
 }
 
 async fn run_subagent(

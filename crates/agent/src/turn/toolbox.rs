@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use longhaul_conversation::{Request, TokenCount, ToolChoice as RequestToolChoice, ToolDeclaration};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{AGENT_TOOL, FETCH_TOOL};
-use longhaul_tools::{ALIASES, Preview, Tool, ToolSource};
+use longhaul_tools::{ALIASES, Preview, Proposal, Tool, ToolSource};
 use serde_json::Value;
 
 use super::session::AgentSession;
@@ -157,6 +157,22 @@ impl ToolTarget<'_> {
             Self::Own(own) => own.preview(args),
             Self::Subagent(subagents) => subagents.preview(args),
             Self::Manager(manager) => manager.preview(args),
+        }
+    }
+
+    /// The file that a call with these arguments would write.
+    pub(super) fn proposal(self, args: &Value) -> Option<Proposal> {
+        match self {
+            Self::Tool(tool) => tool.proposal(args),
+            Self::Own(_) | Self::Subagent(_) | Self::Manager(_) => None,
+        }
+    }
+
+    /// The arguments with which a call would write this text instead.
+    pub(super) fn with_text(self, args: &Value, text: &str) -> Option<Value> {
+        match self {
+            Self::Tool(tool) => tool.with_text(args, text),
+            Self::Own(_) | Self::Subagent(_) | Self::Manager(_) => None,
         }
     }
 

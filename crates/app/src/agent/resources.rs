@@ -11,6 +11,8 @@ use longhaul_workspace::{Home, SafeName};
 use super::compose::{agent_settings, budget, estimator, snapshots, surroundings};
 use super::{AgentOptions, Attendance, HelperModels, SubagentModels, Toolkit};
 use crate::clock::now;
+use crate::commands::CustomCommands;
+use crate::environment;
 use crate::models::{ChosenModel, Models, SnapshotWriter, calibration_file};
 use crate::sessions::{OpenSession, new_id};
 use crate::settings::Settings;
@@ -110,6 +112,13 @@ impl<'s> AgentResources<'s> {
             Some(name) => checkpoints.keep_in(opened.project.home.checkpoints(&name), now),
             None => checkpoints.stop(),
         }
+    }
+
+    /// The custom commands of the user and of this folder's project.
+    pub fn custom_commands(&self) -> CustomCommands {
+        let user_home = environment::of_process().user_home;
+        let is_trusted = self.toolkit.permissions.situation.is_trusted;
+        CustomCommands::load(&self.home, user_home.as_deref(), &environment::current_folder(), is_trusted)
     }
 
     /// Reloads a project's saved rules, unless the user named others instead.

@@ -191,7 +191,7 @@ fn nest(steps: &[&str], value: &str) -> String {
 }
 
 /// The steps with dots between them; one that has a dot itself is quoted.
-fn dotted(steps: &[&str]) -> String {
+pub(super) fn dotted(steps: &[&str]) -> String {
     let is_plain = |step: &str| !step.is_empty() && !step.contains(['.', ' ', '"']);
     let shown: Vec<String> = steps
         .iter()
@@ -226,10 +226,10 @@ mod tests {
             &[],
         );
         check_unhonoured(
-            r#"{"modelConfigs": {"a": {}}, "general": {"vimMode": true, "maxAttempts": 3}, "telemetry": {"enabled": true}}"#,
+            r#"{"modelConfigs": {"a": {}}, "general": {"plan": {}, "maxAttempts": 3}, "telemetry": {"enabled": true}}"#,
             &[
                 ("modelConfigs", false),
-                ("general.vimMode", false),
+                ("general.plan", false),
                 ("general.maxAttempts", false),
                 ("telemetry", false),
             ],

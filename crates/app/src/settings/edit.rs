@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use longhaul_workspace::{JsoncDocument, JsoncFault, Lock, LockTimeout, NewKey, write_private_atomically};
+use longhaul_workspace::{
+    JsoncDocument, JsoncFault, JsoncNode, Lock, LockTimeout, NewKey, write_private_atomically,
+};
 use serde_json::Value;
 
 use crate::failure::hinted;
@@ -27,6 +29,27 @@ pub(crate) fn set_entry(
     value: Option<&Value>,
 ) -> anyhow::Result<bool> {
     change_file(file, |text| with_entry(text, section, key, value))
+}
+
+/// Sets the value that these steps lead to, or removes it; returns whether the file was changed. A missing file is created.
+pub(crate) fn set_at(file: &Path, steps: &[&str], value: Option<&Value>) -> anyhow::Result<bool> {
+    change_file(file, |text| {
+        let (_, sections) = steps.split_last().ok_or("no key")?;
+        let document = match sections.first() {
+            Some(section) => parse_with(text, section)?,
+            None => parse_object(text)?,
+        };
+        let changed = match value {
+            Some(value) if value_at(&document, steps).as_ref() == Some(value) => return Ok(text.to_string()),
+            Some(value) => document.set(steps, value, NewKey::Last),
+            None => document.remove_at(steps),
+        };
+        changed.map(|changed| changed.text().to_string()).map_err(|error| error.to_string())
+    })
+}
+
+fn value_at(document: &JsoncDocument, steps: &[&str]) -> Option<Value> {
+    steps.iter().try_fold(document.root()?, |node, step| node.get(step)).map(JsoncNode::to_value)
 }
 
 /// Writes what `change` makes of a file's text, under its lock.
@@ -88,8 +111,8 @@ fn with_entry(text: &str, section: &str, key: &str, value: Option<&Value>) -> Re
     changed.map(|changed| changed.text().to_string()).map_err(|error| error.to_string())
 }
 
-/// A document in which a section is an object, if it is there.
-fn parse_with(text: &str, section: &str) -> Result<JsoncDocument, String> {
+/// A document that is an object, if it is anything.
+fn parse_object(text: &str) -> Result<JsoncDocument, String> {
     let document = JsoncDocument::parse(text.to_string()).map_err(|error| match error.fault {
         JsoncFault::UnclosedComment => "unterminated comment".to_string(),
         _ => error.to_string(),
@@ -97,6 +120,12 @@ fn parse_with(text: &str, section: &str) -> Result<JsoncDocument, String> {
     if document.root().is_some_and(|root| !root.is_object()) {
         return Err("not a JSON object".to_string());
     }
+    Ok(document)
+}
+
+/// A document in which a section is an object, if it is there.
+fn parse_with(text: &str, section: &str) -> Result<JsoncDocument, String> {
+    let document = parse_object(text)?;
     let inner = document.root().and_then(|root| root.get(section));
     if inner.is_some_and(|inner| !inner.is_object()) {
         return Err(format!("{section:?} is not an object"));

@@ -239,6 +239,11 @@ pub(super) fn weight(value: &Value) -> Option<f64> {
     value.as_f64().filter(|weight| *weight > 0.0 && *weight <= 10.0)
 }
 
+/// True for a text that is not to be shown again, as it looks like a key.
+pub(super) fn hidden_text(text: &str) -> bool {
+    longhaul_redact::has_secret(text).is_some()
+}
+
 /// A value in words.
 pub(super) fn describe(value: &Value) -> String {
     const LONGEST: usize = 40;
@@ -247,9 +252,7 @@ pub(super) fn describe(value: &Value) -> String {
         Value::Bool(truth) => truth.to_string(),
         Value::Number(number) => format!("the number {number}"),
         // A key that stands in a wrong place is not to be seen in yet another.
-        Value::String(text) if longhaul_redact::has_secret(text).is_some() => {
-            "a string that looks like a key".into()
-        }
+        Value::String(text) if hidden_text(text) => "a string that looks like a key".into(),
         Value::String(text) if text.chars().count() > LONGEST => {
             format!("the string {:?}…", text.chars().take(LONGEST).collect::<String>())
         }

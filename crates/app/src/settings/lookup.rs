@@ -140,7 +140,7 @@ mod tests {
         for path in ["privacy", "modelConfigs", "$schema", "tools.sandbox"] {
             check_known(path, |known| matches!(known, Known::Unread(_)));
         }
-        for path in ["security.unheardOf", "experimental.plan", "ui.theme"] {
+        for path in ["security.unheardOf", "experimental.plan", "ui.hideTips"] {
             check_known(path, |known| matches!(known, Known::InOpenSection(_)));
         }
         for path in ["longhaul.windows.gemini", "compaction", "keep", "tools.$schema", "longhaul.ui", ""] {

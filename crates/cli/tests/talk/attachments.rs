@@ -74,3 +74,30 @@ fn what_a_killed_process_left_in_the_project_is_removed_by_the_next_run() {
     assert!(!left.exists() && users.exists());
     assert_eq!(fs::read_to_string(sandbox.path("work/src/deep/a.txt")).expect("it stays"), "x");
 }
+
+#[test]
+fn custom_commands_are_filled_in() {
+    let sandbox = Sandbox::gemini([gemini::text("Seen.")]);
+    sandbox.write("work/notes.md", "Ports: 5432.\n");
+    sandbox.write("home/commands/ports.toml", "prompt = \"Which of {{args}} is in @{notes.md}?\"\n");
+    let output = sandbox.say(&["-p", "/ports 5432 and 80"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = sandbox.last_said();
+    assert_eq!(said[0], "/ports 5432 and 80");
+    let begins =
+        "<custom_command name=\"ports\">\nWhich of 5432 and 80 is in <attached_file path=\"notes.md\">";
+    assert!(said[1].starts_with(begins), "{}", said[1]);
+}
+
+#[test]
+fn a_custom_command_runs_nothing_that_nobody_allows() {
+    let sandbox = Sandbox::gemini([]);
+    sandbox.write("home/commands/mend.toml", "prompt = \"!{touch made}\"\n");
+    sandbox.write("home/commands/broken.toml", "prompt\n");
+    let output = sandbox.say(&["-p", "/mend"]);
+    let told = text(&output.stderr);
+    assert!(told.contains("error: /mend was not sent: `touch made` did not run: Not approved"), "{told}");
+    assert!(!sandbox.path("work/made").exists() && !output.status.success());
+    let told = text(&sandbox.say(&["-p", "/broken"]).stderr);
+    assert!(told.contains("broken.toml is not a valid command: line 1: "), "{told}");
+}

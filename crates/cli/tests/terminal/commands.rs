@@ -1,6 +1,6 @@
 //! Commands that begin with a slash.
 
-use longhaul_testkit::fake_provider::gemini;
+use longhaul_testkit::fake_provider::{Step, gemini};
 use serde_json::json;
 
 use crate::support::{Sandbox, call};
@@ -207,4 +207,89 @@ fn the_input_is_opened_in_an_editor() {
     terminal.wait_for("ask, or").send("my draft").wait_for("my draft").send("\x07").wait_for("❯ my final");
     terminal.send("\r").wait_for("Edited.");
     assert!(sandbox.last_request().contains("my final"));
+}
+
+#[test]
+fn settings_are_shown_changed_and_kept_with_their_comments() {
+    let sandbox = Sandbox::new([]);
+    let mine = "{\n  // snapshots\n  \"longhaul\": {\"compaction\": {\"summariser\": \"offline\"}}\n}\n";
+    sandbox.write("home/settings.json", mine);
+    sandbox.write("work/.gemini/settings.json", "{\"ui\": {\"hideWindowTitle\": true}}");
+    let mut terminal = sandbox.start_with(120, 40, &["-m", "gemini-2.5-flash"]);
+    terminal.wait_for("ask, or").enter("/config");
+    terminal.wait_for("longhaul.compaction.summariser: \"offline\"  (user settings, line 3)");
+    terminal.wait_for("ui.hideWindowTitle: true  (workspace settings, line 1)");
+    terminal.enter("/config set ui.them dark").wait_for("did you mean ui.theme?");
+    terminal
+        .enter("/config set general.vimMode true")
+        .wait_for("Set general.vimMode to true")
+        .wait_for("INSERT");
+    terminal.enter("/config set ui.hideWindowTitle false").wait_for("workspace settings, line 1, ");
+    terminal.wait_for("overrides it");
+    terminal.enter("/vim").wait_for("Set general.vimMode to false").wait_gone("INSERT · ");
+    terminal.enter("/config unset ui.hideWindowTitle").wait_for("Removed ui.hideWindowTitle");
+    let now = std::fs::read_to_string(sandbox.path("home/settings.json")).expect("settings");
+    assert!(now.starts_with("{\n  // snapshots\n") && now.contains("\"vimMode\": false"), "{now}");
+    assert!(!now.contains("hideWindowTitle"), "{now}");
+}
+
+#[test]
+fn custom_commands_bring_files_and_outputs() {
+    let sandbox = Sandbox::new([gemini::text("Written.")]);
+    sandbox.write("work/notes.txt", "tides at noon\n");
+    let command =
+        "description = \"Write a note\"\nprompt = \"About {{args}}: !{cat notes.txt} and @{notes.txt}\"\n";
+    sandbox.write("home/commands/note/new.toml", command);
+    sandbox.write("work/.gemini/commands/broken.toml", "prompt = [\n");
+    let mut terminal = sandbox.start_with(120, 40, &["-m", "gemini-2.5-flash"]);
+    terminal.wait_for("broken.toml is not a valid command: line ");
+    terminal.wait_for("ask, or").send("/note").wait_for("/note:new  Write a note").send("\t");
+    terminal.enter("the moon").wait_for("Written.");
+    let request = sandbox.last_request();
+    assert!(
+        request.contains("About the moon: tides at noon and <attached_file path=\\\"notes.txt\\\">"),
+        "{request}"
+    );
+    assert!(request.contains("/note:new the moon"), "{request}");
+    terminal
+        .enter("/help")
+        .wait_for("Custom commands")
+        .enter("/broken")
+        .wait_for("fix the file")
+        .wait_for("✗");
+}
+
+#[test]
+fn pages_come_while_an_answer_is_on_its_way() {
+    let stalls = gemini::texts(&["The beginning.\n\n", "The end."]).only(1, Step::Stall);
+    let sandbox = Sandbox::new([stalls]);
+    let mut terminal = sandbox.start_with(100, 60, &["-m", "gemini-2.5-flash"]);
+    terminal.wait_for("ask, or").enter("Go.").wait_for("The beginning.");
+    terminal.enter("/context").wait_for("Always kept").enter("/stats").wait_for("Session statistics");
+    terminal.enter("/config").wait_for("/config set KEY VALUE").wait_for("answering").send("\x1b");
+    terminal.wait_for("Stopped.");
+}
+
+#[test]
+fn a_proposed_file_is_edited_in_the_users_editor() {
+    let write = serde_json::json!({"file_path": "a.txt", "content": "one\ntwo\n"});
+    let sandbox =
+        Sandbox::new([call("write_file", &write), gemini::text("Done.")]).set("EDITOR", "sed -i s/two/2/");
+    let mut terminal = sandbox.start();
+    terminal.wait_for("ask, or").enter("Write it.").wait_for("edit the file in your editor").answer("e");
+    terminal.wait_for("allowed with your edits").wait_for("Done.");
+    assert_eq!(std::fs::read_to_string(sandbox.path("work/a.txt")).expect("written"), "one\n2\n");
+    assert!(sandbox.last_request().contains("The user edited your proposed content"));
+}
+
+#[test]
+fn a_pasted_path_of_an_image_is_sent_as_the_image() {
+    let sandbox = Sandbox::new([gemini::text("A dot.")]);
+    sandbox.write("work/dot.png", "\u{89}PNG");
+    std::fs::write(sandbox.path("work/dot.png"), b"\x89PNG\r\n").expect("written");
+    let mut terminal = sandbox.start();
+    let path = sandbox.path("work/dot.png");
+    terminal.wait_for("ask, or").send(&format!("\x1b[200~{}\x1b[201~", path.display()));
+    terminal.wait_for("[image 1: PNG, 6 bytes]").send("\r").wait_for("A dot.");
+    assert!(sandbox.last_request().contains("image/png"), "{}", sandbox.last_request());
 }

@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn blocks_are_shown_as_they_finish() {
-        check("One.\n\nTwo\nthree.\n", &["One.", "", "Two three."]);
+        check("One.\n\nTwo\nthree.\n", &["One.", "", "Two", "three."]);
         check("# Title\n\nText.", &["Title", "", "Text."]);
         check("- a\n- b\n- c\n\nEnd.", &["• a", "• b", "• c", "", "End."]);
         check("1. a\n2. b\n   - c\n3. d\n", &["1. a", "2. b", "   • c", "3. d"]);

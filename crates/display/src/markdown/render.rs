@@ -65,8 +65,8 @@ impl MarkdownWriter {
             Event::End(end) => self.end(end),
             Event::Text(text) => self.text(&text),
             Event::Code(text) => self.push(&text, Style { tone: crate::style::Tone::Cyan, ..self.style }),
-            Event::SoftBreak => self.push(" ", self.style),
-            Event::HardBreak => self.flush(),
+            // People read what a model wrote in lines as lines: a list without marks, an address, a verse.
+            Event::SoftBreak | Event::HardBreak => self.flush(),
             Event::Rule => {
                 self.gap();
                 let rule = "─".repeat(self.room().min(40));
@@ -309,6 +309,9 @@ mod tests {
     #[test]
     fn blocks_have_their_shape() {
         check("A *b* **c** `d`", 40, &["A b c d"]);
+        check("one\ntwo *three\nfour*", 40, &["one", "two three", "four"]);
+        check("- one\n  two\n- three", 40, &["• one", "  two", "• three"]);
+        check("> one\n> two", 40, &["│ one", "│ two"]);
         check("> quoted words here\n\nplain", 14, &["│ quoted words", "│ here", "", "plain"]);
         check("- one two three four\n- b", 12, &["• one two", "  three four", "• b"]);
         check("- [x] done\n- [ ] open", 40, &["• ☑ done", "• ☐ open"]);

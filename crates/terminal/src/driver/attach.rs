@@ -17,8 +17,9 @@ impl<S: Services> Driver<S> {
     pub(super) async fn attachments(&self, text: &str) -> Vec<Part> {
         let host = self.services.host();
         let folder = &self.working_folder.path;
-        let Attachments { parts, attached, problems } =
-            attach_files(text, folder, host.tools, host.servers, &CancellationToken::new()).await;
+        let found = attach_files(text, folder, host.tools, host.servers, &CancellationToken::new()).await;
+        found.describe_as_text().into_iter().for_each(|text| self.notify(Notice::info(text)));
+        let Attachments { parts, attached, problems, .. } = found;
         attached.iter().for_each(|name| self.notify(Notice::info(format!("Attached {name}."))));
         problems.into_iter().for_each(|problem| self.notify(Notice::warning(problem)));
         parts
@@ -43,8 +44,10 @@ impl<S: Services> Driver<S> {
             messages.send(DriverMessage::Event(event)).ok();
         };
         let cancel = CancellationToken::new();
-        let answer =
-            self.commands.until_done(run(tool, &args, &progress, &cancel), &cancel, &self.prompt).await;
+        let answer = self
+            .commands
+            .until_done(run(tool, &args, &progress, &cancel), &cancel, &self.prompt, &|_| false)
+            .await;
         let (output, _) = self.agent.truncate_output(&call, answer.outcome.text(), answer.left_out, &host);
         let note =
             format!("<user_command>\nThe user ran this themselves: {line}\n\n{output}\n</user_command>");

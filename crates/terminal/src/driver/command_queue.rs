@@ -45,12 +45,14 @@ impl CommandQueue {
         !self.is_leaving
     }
 
-    /// Waits for some work while delivering replies, and cancels it on request.
+    /// Waits for some work while delivering replies, and cancels it on request. What `answer_at_once` answers does not wait
+    /// for its end.
     pub(super) async fn until_done<T>(
         &mut self,
         work: impl Future<Output = T>,
         cancel: &CancellationToken,
         prompt: &ApprovalPrompt,
+        answer_at_once: &dyn Fn(&DriverCommand) -> bool,
     ) -> T {
         let mut work = std::pin::pin!(work);
         let mut is_open = true;
@@ -68,6 +70,7 @@ impl CommandQueue {
                 }
                 Some(DriverCommand::Cancel) => {}
                 Some(DriverCommand::Leave) => self.is_leaving = true,
+                Some(other) if answer_at_once(&other) => continue,
                 Some(other) => {
                     self.later.push_back(other);
                     continue;

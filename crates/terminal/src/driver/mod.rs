@@ -3,6 +3,8 @@
 mod approval_prompt;
 mod attach;
 mod command_queue;
+mod custom;
+mod live;
 mod pages;
 mod prompts;
 mod rewind;
@@ -14,7 +16,9 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use longhaul_agent::{Agent, AgentDeps, AgentError, Approver, Event, Spending, TurnEnd, UserQuestion};
+use longhaul_agent::{
+    Agent, AgentDeps, AgentError, AgentView, Approver, Event, Spending, TurnEnd, UserQuestion,
+};
 use longhaul_compaction::{Input, compact_offline, prepare};
 use longhaul_conversation::{Message, ModelError, Ordinal, Origin, Part, Role};
 use longhaul_display::text::sentence;
@@ -27,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::approval_prompt::ApprovalPrompt;
 use self::command_queue::CommandQueue;
+use self::live::LivePages;
 use crate::memory::{MemoryReply, MemoryRequest};
 use crate::notice::Notice;
 use crate::protocol::{DriverCommand, DriverMessage, PastMessage, Topic, TurnChoice};
@@ -48,6 +53,8 @@ pub(crate) struct Driver<S> {
     spent: Mutex<Option<f64>>,
     /// Parts to send with the next message.
     notes: Vec<Part>,
+    /// The pages that are shown while a turn runs.
+    pages: LivePages,
     working_folder: WorkingFolder,
 }
 
@@ -77,6 +84,7 @@ impl<S: Services> Driver<S> {
             prompt,
             spent: Mutex::default(),
             notes: Vec::new(),
+            pages: LivePages::default(),
             working_folder,
         };
         notices.into_iter().for_each(|notice| driver.send(DriverMessage::Notice(notice)));
@@ -91,6 +99,7 @@ impl<S: Services> Driver<S> {
             false => SessionSource::Startup,
         };
         self.begin_session(source).await;
+        self.send(DriverMessage::Offers(self.services.offers()));
         self.send_skills();
         self.send_prompts();
         self.send_status();
@@ -180,6 +189,20 @@ impl<S: Services> Driver<S> {
             DriverCommand::UsePrompt { name, words, unknown } => {
                 self.use_prompt(&name, &words, unknown).await
             }
+            DriverCommand::ShowSettings(key) => {
+                self.send(DriverMessage::Page(self.services.settings_page(key.as_deref())?));
+                Ok(())
+            }
+            DriverCommand::ChangeSetting { key, value } => self.change_setting(&key, value.as_deref()),
+            DriverCommand::RunCustom { name, words } => self.run_custom(&name, &words).await,
+            DriverCommand::AttachImage(image) => {
+                let part = image.to_part();
+                // A message that comes back into the input brings its image again.
+                if !self.notes.contains(&part) {
+                    self.notes.push(part);
+                }
+                Ok(())
+            }
             DriverCommand::OpenInbox(inbox) => self.open_inbox(inbox),
             DriverCommand::ShowWaiting(inbox, name) => self.show_waiting(inbox, &name),
             DriverCommand::EditWaiting(inbox, name) => self.edit_waiting(inbox, name),
@@ -215,12 +238,20 @@ impl<S: Services> Driver<S> {
         let notes = self.notes.clone();
         parts.append(&mut self.notes);
         let turns = self.turns();
+        self.pages.keep(self.agent.view(), &self.services, known(&self.spent));
         let end = {
             let cancel = CancellationToken::new();
             let events = event_handler(&self.messages, &self.services, &self.spent);
-            let host = AgentDeps { events: &events, approver: &self.prompt, ..self.services.host() };
+            let observer = |agent: AgentView<'_>| self.pages.keep(agent, &self.services, known(&self.spent));
+            let host = AgentDeps {
+                events: &events,
+                approver: &self.prompt,
+                observer: &observer,
+                ..self.services.host()
+            };
             let turn = self.agent.run_turn_with(parts, &host, &cancel);
-            self.commands.until_done(turn, &cancel, &self.prompt).await
+            let answer = |command: &DriverCommand| self.pages.answer(command, &self.services, &self.messages);
+            self.commands.until_done(turn, &cancel, &self.prompt, &answer).await
         };
         let end = end.map_err(|AgentError::Session(error)| {
             if self.turns() == turns {
@@ -259,9 +290,16 @@ impl<S: Services> Driver<S> {
         let waited = matches!(self.agent.conversation().log().recording(), Recording::Pending(_));
         let cancel = CancellationToken::new();
         let events = event_handler(&self.messages, &self.services, &self.spent);
-        let host = AgentDeps { events: &events, approver: &self.prompt, ..self.services.host() };
+        let observer = |agent: AgentView<'_>| self.pages.keep(agent, &self.services, known(&self.spent));
+        let host = AgentDeps {
+            events: &events,
+            approver: &self.prompt,
+            observer: &observer,
+            ..self.services.host()
+        };
         let turn = self.agent.retry_turn(&host, &cancel);
-        let ended = self.commands.until_done(turn, &cancel, &self.prompt).await;
+        let answer = |command: &DriverCommand| self.pages.answer(command, &self.services, &self.messages);
+        let ended = self.commands.until_done(turn, &cancel, &self.prompt, &answer).await;
         match ended.map_err(|AgentError::Session(error)| not_recorded(&error))? {
             Some(_) => {}
             None if waited => self.notify(Notice::good("Session saved.")),
@@ -274,8 +312,10 @@ impl<S: Services> Driver<S> {
         let cancel = CancellationToken::new();
         let events = event_handler(&self.messages, &self.services, &self.spent);
         let host = AgentDeps { events: &events, approver: &self.prompt, ..self.services.host() };
+        self.pages.keep(self.agent.view(), &self.services, known(&self.spent));
         let work = self.agent.compact(focus, &host, &cancel);
-        let outcome = self.commands.until_done(work, &cancel, &self.prompt).await;
+        let answer = |command: &DriverCommand| self.pages.answer(command, &self.services, &self.messages);
+        let outcome = self.commands.until_done(work, &cancel, &self.prompt, &answer).await;
         let outcome = outcome.map_err(|AgentError::Session(error)| not_recorded(&error))?;
         self.send(DriverMessage::Compacted(Box::new(outcome)));
         if self.agent.conversation().state().is_broken(&self.agent.settings().compaction) {
@@ -294,7 +334,7 @@ impl<S: Services> Driver<S> {
         let options = self.agent.compaction_options(longhaul_compaction::Trigger::Forced);
         let prepared = prepare(conversation.transcript().messages(), options.empty);
         let outcome = compact_offline(&Input::new(conversation.tracker(), &prepared, &options));
-        self.send(DriverMessage::Page(pages::preview(&self.agent, &outcome)));
+        self.send(DriverMessage::Page(pages::preview(self.agent.view(), &outcome)));
         Ok(())
     }
 
@@ -335,24 +375,7 @@ impl<S: Services> Driver<S> {
     }
 
     fn show(&mut self, topic: Topic) -> Result<(), Notice> {
-        let host = self.services.host();
-        let page = match topic {
-            Topic::Context => pages::context(&self.agent, &host),
-            Topic::Rules => pages::rules(&self.agent),
-            Topic::Requests => pages::requests(&self.agent),
-            Topic::Statistics => pages::statistics(&self.agent, self.spent()),
-            Topic::Memory => pages::memory(&self.agent),
-            Topic::MemoryFiles => pages::memory_files(&self.agent),
-            Topic::Skills => self.services.skill_list(false),
-            Topic::AllSkills => self.services.skill_list(true),
-            Topic::Model => pages::model(&self.agent, &self.services.model(), &self.services.models()),
-            Topic::Tools => pages::tools(&host),
-            Topic::Agents => pages::agents(&host),
-            Topic::Servers => self.services.servers(),
-            Topic::Policy => pages::policy(&self.agent),
-            Topic::Hooks => pages::hooks(&host),
-            Topic::Trust => self.services.trust(),
-        };
+        let page = pages::page(topic, self.agent.view(), &self.services, self.spent());
         self.send(DriverMessage::Page(page));
         Ok(())
     }
@@ -460,7 +483,7 @@ impl<S: Services> Driver<S> {
                     let question = UserQuestion { text: question, options: labels };
                     let cancel = CancellationToken::new();
                     let asked = Approver::answer(&self.prompt, &question);
-                    let answer = self.commands.until_done(asked, &cancel, &self.prompt).await;
+                    let answer = self.commands.until_done(asked, &cancel, &self.prompt, &|_| false).await;
                     let chosen = options.into_iter().find(|(label, _)| Some(label) == answer.as_ref());
                     let (_, meant) = chosen.ok_or_else(|| {
                         Notice::info("Memory is unchanged.")
@@ -595,12 +618,16 @@ impl<S: Services> Driver<S> {
     }
 
     fn spent(&self) -> Option<f64> {
-        *self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        known(&self.spent)
     }
 
     fn send_status(&self) {
-        let status =
-            status_line::status_line(&self.agent, self.services.model(), self.spent(), &self.working_folder);
+        let status = status_line::status_line(
+            self.agent.view(),
+            self.services.model(),
+            self.spent(),
+            &self.working_folder,
+        );
         self.send(DriverMessage::StatusLine(Box::new(status)));
     }
 
@@ -611,6 +638,11 @@ impl<S: Services> Driver<S> {
     fn send(&self, message: DriverMessage) {
         send(&self.messages, message);
     }
+}
+
+/// The cost so far.
+fn known(spent: &Mutex<Option<f64>>) -> Option<f64> {
+    *spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Sends a message; a closed channel means that the screen is gone.

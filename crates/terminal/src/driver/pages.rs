@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use longhaul_agent::{Agent, AgentDeps, Instruction, SourceState};
+use longhaul_agent::{AgentDeps, AgentView, Instruction, SourceState};
 use longhaul_compaction::{Input, LedgerCounts, Outcome, Rung, Trigger, compact_offline, prepare};
 use longhaul_conversation::{Estimator, Message, MessageId, Part, TokenCount, ToolDeclaration, grouped};
 use longhaul_directives::{RequestState, Retirement};
@@ -11,6 +11,8 @@ use longhaul_display::Tone;
 
 use super::status_line;
 use crate::page::{Page, Row};
+use crate::protocol::Topic;
+use crate::services::Services;
 use crate::status_line::{ContextMeter, Segment};
 use crate::view::{duration, money, percent, plural, short_tokens};
 
@@ -19,8 +21,43 @@ const MAX_LISTED: usize = 6;
 /// The columns of a message preview.
 const PREVIEW: usize = 48;
 
+/// The page of a topic.
+pub(super) fn page<S: Services>(
+    topic: Topic,
+    agent: AgentView<'_>,
+    services: &S,
+    spent: Option<f64>,
+) -> Page {
+    let host = services.host();
+    match topic {
+        Topic::Context => context(agent, &host),
+        Topic::Rules => rules(agent),
+        Topic::Requests => requests(agent),
+        Topic::Statistics => statistics(agent, spent),
+        Topic::Memory => memory(agent),
+        Topic::MemoryFiles => memory_files(agent),
+        Topic::Skills => services.skill_list(false),
+        Topic::AllSkills => services.skill_list(true),
+        Topic::Model => model(agent, &services.model(), &services.models()),
+        Topic::Tools => tools(&host),
+        Topic::Agents => agents(&host),
+        Topic::Servers => services.servers(),
+        Topic::Policy => policy(agent),
+        Topic::Hooks => hooks(&host),
+        Topic::Trust => services.trust(),
+    }
+}
+
 /// The usage of the context window, and the effect of a compaction.
-pub(super) fn context(agent: &Agent, host: &AgentDeps<'_>) -> Page {
+fn context(agent: AgentView<'_>, host: &AgentDeps<'_>) -> Page {
+    let mut page = usage(agent, host);
+    page.heading("If compacted now");
+    compaction_preview(&mut page, agent);
+    page
+}
+
+/// The usage of the context window, which is quickly found out.
+pub(super) fn usage(agent: AgentView<'_>, host: &AgentDeps<'_>) -> Page {
     let meter = status_line::meter(agent);
     let breakdown = status_line::breakdown(agent);
     let tracker = agent.conversation().tracker();
@@ -68,8 +105,6 @@ pub(super) fn context(agent: &Agent, host: &AgentDeps<'_>) -> Page {
             page.fact(mark, format!("{} · {} · {text}", grouped(message.tokens.0), message.kind.name()));
         }
     }
-    page.heading("If compacted now");
-    compaction_preview(&mut page, agent);
     page.heading("Always kept");
     page.fact("rules", plural(tracker.rules().active().count(), "rule", "rules"));
     let ledger = LedgerCounts::of(tracker);
@@ -119,7 +154,7 @@ fn compaction_due(meter: &ContextMeter) -> String {
     }
 }
 
-fn compaction_preview(page: &mut Page, agent: &Agent) {
+fn compaction_preview(page: &mut Page, agent: AgentView<'_>) {
     let conversation = agent.conversation();
     let options = agent.compaction_options(Trigger::Forced);
     let prepared = prepare(conversation.transcript().messages(), options.empty);
@@ -154,7 +189,7 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
 }
 
 /// The memory files, skills and plans, each with its current state.
-fn instructions(page: &mut Page, agent: &Agent) {
+fn instructions(page: &mut Page, agent: AgentView<'_>) {
     let sources = agent.instructions();
     if sources.is_empty() {
         return;
@@ -186,7 +221,7 @@ fn instructions(page: &mut Page, agent: &Agent) {
 }
 
 /// The preview of a compaction, with the snapshot it would write.
-pub(super) fn preview(agent: &Agent, outcome: &Outcome) -> Page {
+pub(super) fn preview(agent: AgentView<'_>, outcome: &Outcome) -> Page {
     let mut page = Page::new("Compaction preview (offline)");
     outcome_facts(&mut page, outcome);
     what_would_go(&mut page, agent, outcome);
@@ -201,7 +236,7 @@ pub(super) fn preview(agent: &Agent, outcome: &Outcome) -> Page {
 }
 
 /// The messages that a compaction would leave out, the largest first.
-fn what_would_go(page: &mut Page, agent: &Agent, outcome: &Outcome) {
+fn what_would_go(page: &mut Page, agent: AgentView<'_>, outcome: &Outcome) {
     let Some(kept) = &outcome.messages else { return };
     let kept: HashSet<&MessageId> = kept.iter().map(|message| &message.id).collect();
     let estimator = agent.settings().estimator;
@@ -224,7 +259,7 @@ fn what_would_go(page: &mut Page, agent: &Agent, outcome: &Outcome) {
     }
 }
 
-pub(super) fn rules(agent: &Agent) -> Page {
+fn rules(agent: AgentView<'_>) -> Page {
     let rules = agent.conversation().tracker().rules();
     let active: Vec<_> = rules.active().collect();
     let mut page = Page::new(plural(active.len(), "active rule", "active rules"));
@@ -253,7 +288,7 @@ pub(super) fn rules(agent: &Agent) -> Page {
     page
 }
 
-pub(super) fn requests(agent: &Agent) -> Page {
+fn requests(agent: AgentView<'_>) -> Page {
     let requests = agent.conversation().tracker().requests();
     let open = requests.open_requests().count();
     let mut page = Page::new(plural(open, "open request", "open requests"));
@@ -269,7 +304,7 @@ pub(super) fn requests(agent: &Agent) -> Page {
     page
 }
 
-pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
+fn statistics(agent: AgentView<'_>, cost: Option<f64>) -> Page {
     let statistics = agent.statistics();
     let mut page = Page::new("Session statistics");
     page.fact("model requests", grouped(u64::from(statistics.requests)));
@@ -337,7 +372,7 @@ fn requests_and_tokens(requests: u32, tokens: TokenCount) -> String {
     format!("{}, {} tokens", plural(requests as usize, "request", "requests"), grouped(tokens.0))
 }
 
-pub(super) fn memory(agent: &Agent) -> Page {
+fn memory(agent: AgentView<'_>) -> Page {
     let Some(memory) = agent.memory() else { return Page::new("Memory is off in this session.") };
     let files: Vec<_> = memory.files().collect();
     if files.is_empty() {
@@ -352,7 +387,7 @@ pub(super) fn memory(agent: &Agent) -> Page {
     page
 }
 
-pub(super) fn memory_files(agent: &Agent) -> Page {
+fn memory_files(agent: AgentView<'_>) -> Page {
     let files: Vec<_> = agent.memory().into_iter().flat_map(|memory| memory.files()).collect();
     let mut page = match files.len() {
         0 => Page::new("No memory files in use."),
@@ -381,7 +416,7 @@ pub(super) fn memory_files(agent: &Agent) -> Page {
     page
 }
 
-pub(super) fn model(agent: &Agent, name: &str, others: &[String]) -> Page {
+fn model(agent: AgentView<'_>, name: &str, others: &[String]) -> Page {
     let profile = &agent.settings().model;
     let mut page = Page::new(format!("Model: {name}"));
     page.fact("context window", format!("{} tokens", grouped(profile.window.0)));
@@ -396,7 +431,7 @@ pub(super) fn model(agent: &Agent, name: &str, others: &[String]) -> Page {
     page
 }
 
-pub(super) fn tools(host: &AgentDeps<'_>) -> Page {
+fn tools(host: &AgentDeps<'_>) -> Page {
     let mut page = Page::new(match host.tools.len() {
         0 => "No tools available.".to_string(),
         count => format!("{} available", plural(count, "tool", "tools")),
@@ -410,7 +445,7 @@ pub(super) fn tools(host: &AgentDeps<'_>) -> Page {
     page
 }
 
-pub(super) fn agents(host: &AgentDeps<'_>) -> Page {
+fn agents(host: &AgentDeps<'_>) -> Page {
     let mut page = Page::new(match host.subagents.iter().count() {
         0 => "No sub-agents available.".to_string(),
         count => plural(count, "sub-agent", "sub-agents"),
@@ -424,7 +459,7 @@ pub(super) fn agents(host: &AgentDeps<'_>) -> Page {
     page
 }
 
-pub(super) fn policy(agent: &Agent) -> Page {
+fn policy(agent: AgentView<'_>) -> Page {
     let permissions = &agent.settings().permissions;
     let mut page = Page::new(format!("Mode: {}", permissions.situation.mode));
     page.heading("Policy rules, highest priority first");
@@ -448,7 +483,7 @@ pub(super) fn policy(agent: &Agent) -> Page {
     page
 }
 
-pub(super) fn hooks(host: &AgentDeps<'_>) -> Page {
+fn hooks(host: &AgentDeps<'_>) -> Page {
     let hooks = host.hooks.map(|points| points.hooks.as_slice()).unwrap_or_default();
     let mut page = Page::new(match hooks.len() {
         0 => "No hooks configured.".to_string(),

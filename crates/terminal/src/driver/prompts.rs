@@ -28,7 +28,7 @@ impl<S: Services> Driver<S> {
             let cancel = CancellationToken::new();
             let Some(servers) = self.services.host().servers else { return Err(Notice::error(unknown)) };
             let filled = servers.fill_in_prompt(name, words, &cancel);
-            self.commands.until_done(filled, &cancel, &self.prompt).await
+            self.commands.until_done(filled, &cancel, &self.prompt, &|_| false).await
         };
         let Some(answer) = answer else { return Err(Notice::error(unknown)) };
         match answer.outcome {

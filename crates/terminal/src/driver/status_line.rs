@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use longhaul_agent::Agent;
+use longhaul_agent::AgentView;
 use longhaul_compaction::{Breakdown, Kind, Survey, Threshold, Trigger};
 use longhaul_conversation::{Change, TokenCount};
 
@@ -10,7 +10,7 @@ use super::WorkingFolder;
 use crate::status_line::{ContextMeter, Segment, StatusLine};
 
 pub(super) fn status_line(
-    agent: &Agent,
+    agent: AgentView<'_>,
     model: String,
     cost: Option<f64>,
     folder: &WorkingFolder,
@@ -32,7 +32,7 @@ pub(super) fn status_line(
 }
 
 /// The usage of the context window.
-pub(super) fn meter(agent: &Agent) -> ContextMeter {
+pub(super) fn meter(agent: AgentView<'_>) -> ContextMeter {
     let budget = agent.compaction_options(Trigger::Automatic).budget;
     ContextMeter {
         used: agent.used(),
@@ -47,7 +47,7 @@ pub(super) fn meter(agent: &Agent) -> ContextMeter {
 }
 
 /// The breakdown of the conversation's tokens.
-pub(super) fn breakdown(agent: &Agent) -> Breakdown {
+pub(super) fn breakdown(agent: AgentView<'_>) -> Breakdown {
     let mut survey = Survey::new(agent.settings().estimator);
     for message in agent.conversation().transcript().messages() {
         survey.apply(&Change::Put(message.clone()));
@@ -56,7 +56,7 @@ pub(super) fn breakdown(agent: &Agent) -> Breakdown {
 }
 
 /// The usage by segment, scaled to the total.
-pub(super) fn parts(agent: &Agent, breakdown: &Breakdown) -> Vec<(Segment, TokenCount)> {
+pub(super) fn parts(agent: AgentView<'_>, breakdown: &Breakdown) -> Vec<(Segment, TokenCount)> {
     let fixed = agent.fixed();
     let of_kinds = |segment: Segment| {
         let kinds = breakdown.kinds.iter().filter(|kind| segment_of(kind.kind) == segment);

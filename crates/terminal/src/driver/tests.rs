@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use longhaul_agent::{
-    Agent, AgentDeps, Approval, ModelProfile, PromptOptions, SessionContext, Settings, TurnEnd, render_prompt,
+    Agent, AgentDeps, Approval, CommandPiece, ModelProfile, PromptOptions, SessionContext, Settings, TurnEnd,
+    render_prompt,
 };
 use longhaul_conversation::{
-    Part, ResponseEvent, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall, Usage,
+    Origin, Part, ResponseEvent, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall, Usage,
 };
 use longhaul_engine::Folder;
 use longhaul_sessions::{Log, NewSession, SessionKind};
@@ -16,12 +17,14 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Driver, WorkingFolder};
+use crate::image::PastedImage;
 use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
 use crate::memory::{MemoryReply, MemoryRequest};
 use crate::notice::{Level, Notice};
 use crate::page::Page;
+use crate::preferences::Preferences;
 use crate::protocol::{DriverCommand, DriverMessage, SessionChoice, Topic, UserReply};
-use crate::services::{OpenedSession, Services, Spender};
+use crate::services::{ChangedSetting, OpenedSession, Services, Spender};
 use crate::status_line::StatusLine;
 
 /// A tool that changes something and therefore needs approval.
@@ -202,6 +205,20 @@ impl Services for TestServices {
         let ReviewDecision::Dismiss { name } = review else { return Err(Notice::error("not that")) };
         self.waiting.retain(|known| known != name);
         Ok(Notice::good("gone"))
+    }
+
+    fn custom_command(&self, name: &str, words: &str) -> Result<Vec<CommandPiece>, Notice> {
+        let text = CommandPiece::Text(format!("Explain {words} to a child."));
+        match name {
+            "explain" => Ok(vec![text]),
+            "list" => Ok(vec![text, CommandPiece::Shell("ls".into())]),
+            _ => Err(Notice::error("no such command")),
+        }
+    }
+
+    fn change_setting(&mut self, key: &str, value: Option<&str>) -> Result<ChangedSetting, Notice> {
+        let preferences = Preferences { is_vim: value == Some("true"), ..Preferences::default() };
+        Ok(ChangedSetting { notice: Notice::good(format!("{key} is set")), preferences })
     }
 
     fn end<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, ()> {
@@ -385,6 +402,96 @@ fn calls_wait_for_the_users_word() {
 }
 
 #[test]
+fn pages_are_answered_while_a_turn_waits() {
+    let call = ScriptedReply::events([
+        ResponseEvent::Part(Part::call(ToolCall::new("c1", "paint").with_args(json!({"colour": "red"})))),
+        ResponseEvent::Finished(longhaul_conversation::FinishReason::ToolCalls),
+    ]);
+    command(32_000, [call, ScriptedReply::text("Done.")], async |commander, _| {
+        let mut id = None;
+        commander.commands.send(DriverCommand::Submit("Paint.".into())).expect("somebody is there");
+        while id.is_none() {
+            if let Some(DriverMessage::ApprovalRequested(asked, _)) = commander.messages.recv().await {
+                id = Some(asked);
+            }
+        }
+        // The turn waits for an answer: each page comes with the end of its own command.
+        for (topic, title) in [
+            (Topic::Context, "Context: "),
+            (Topic::Statistics, "Session statistics"),
+            (Topic::Tools, "2 tools available"),
+            (Topic::Trust, "trusted"),
+        ] {
+            let heard = commander.quietly(DriverCommand::Show(topic)).await;
+            assert!(page(&heard).starts_with(title), "{heard:?}");
+            assert_eq!(end(&heard), None);
+        }
+        let reply = UserReply::Approval(Approval::Once);
+        let heard = commander.quietly(DriverCommand::Answer(id.expect("asked"), reply)).await;
+        assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
+        // What waits for the end is done then.
+        let heard = commander.quietly(DriverCommand::Show(Topic::Model)).await;
+        assert!(page(&heard).starts_with("Model: some-model"));
+    });
+}
+
+#[test]
+fn custom_commands_are_filled_in_and_sent_as_no_words_of_the_user() {
+    command(32_000, [ScriptedReply::text("A parser reads.")], async |commander, model| {
+        let run = |name: &str| DriverCommand::RunCustom { name: name.into(), words: "parsers".into() };
+        let heard = commander.quietly(run("explain")).await;
+        assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
+        let requests = model.requests();
+        let sent = requests.last().and_then(|request| request.messages.last()).expect("a message");
+        let parts: Vec<_> = sent.parts.iter().map(|part| (part.origin, part.as_text())).collect();
+        let filled = "<custom_command name=\"explain\">\nExplain parsers to a child.\n</custom_command>";
+        assert!(parts.contains(&(Origin::User, Some("/explain parsers"))), "{parts:?}");
+        assert!(parts.contains(&(Origin::Hook, Some(filled))), "{parts:?}");
+        // Without a shell nothing is sent.
+        let heard = commander.quietly(run("list")).await;
+        let [(Level::Error, text)] = notices(&heard)[..] else { panic!("{heard:?}") };
+        assert!(text.starts_with("/list was not sent. `ls` did not run: There is no tool"), "{text}");
+        assert_eq!(notices(&commander.quietly(run("none")).await), [(Level::Error, "no such command")]);
+        assert_eq!(model.requests().len(), 1);
+    });
+}
+
+#[test]
+fn changed_settings_apply_at_once() {
+    command(32_000, [], async |commander, _| {
+        let change =
+            DriverCommand::ChangeSetting { key: "general.vimMode".into(), value: Some("true".into()) };
+        let heard = commander.quietly(change).await;
+        assert!(
+            heard.iter().any(
+                |message| matches!(message, DriverMessage::Preferences(preferences) if preferences.is_vim)
+            )
+        );
+        assert_eq!(notices(&heard), [(Level::Good, "general.vimMode is set")]);
+    });
+}
+
+#[test]
+fn images_go_with_the_next_message_once() {
+    command(
+        32_000,
+        [ScriptedReply::text("A cat."), ScriptedReply::text("None.")],
+        async |commander, model| {
+            let image = PastedImage { mime: "image/png", bytes: vec![1, 2, 3] };
+            commander.quietly(DriverCommand::AttachImage(image.clone())).await;
+            commander.quietly(DriverCommand::AttachImage(image)).await;
+            commander.quietly(DriverCommand::Submit("What is it?".into())).await;
+            commander.quietly(DriverCommand::Submit("And now?".into())).await;
+            let count = |request: &longhaul_conversation::Request| {
+                let parts = request.messages.iter().flat_map(|message| &message.parts);
+                parts.filter(|part| matches!(part.body, longhaul_conversation::Body::Media(_))).count()
+            };
+            assert_eq!(model.requests().iter().map(count).collect::<Vec<_>>(), [1, 1]);
+        },
+    );
+}
+
+#[test]
 fn what_does_not_fit_is_given_back() {
     command(6_000, [ScriptedReply::text("Short.")], async |commander, model| {
         let long = "far too many words ".repeat(4_000);
@@ -494,7 +601,8 @@ fn files_come_back_with_a_rewind_and_go_again() {
     let chats = tempfile::tempdir().expect("a folder");
     let file = chats.path().join("w.txt");
     std::fs::write(&file, "before\n").expect("it can be written");
-    let call = ToolCall::new("c1", "write_file").with_args(json!({"file_path": "w.txt", "content": "after\n"}));
+    let call =
+        ToolCall::new("c1", "write_file").with_args(json!({"file_path": "w.txt", "content": "after\n"}));
     let replies = [ScriptedReply::parts([Part::call(call)]), ScriptedReply::text("Written.")];
     let said = || std::fs::read_to_string(&file).expect("it is there");
     command_in(chats, 32_000, replies, async |commander, _| {

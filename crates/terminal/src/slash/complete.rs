@@ -1,11 +1,11 @@
 //! Completion of slash commands.
 
-use super::{ALL, SlashCommand, Subcommand, find};
+use super::{ALL, SlashCommand, Subcommand, commands_of, find, offered};
 use crate::inbox::SkillChoice;
-use crate::slash::commands_of;
+use crate::offers::Offers;
 
 /// The completions of a typed command or its subcommands, each with a description.
-pub(crate) fn complete(typed: &str, skills: &[SkillChoice]) -> Vec<(String, String)> {
+pub(crate) fn complete(typed: &str, offers: &Offers, skills: &[SkillChoice]) -> Vec<(String, String)> {
     let Some(typed) = typed.strip_prefix('/') else { return Vec::new() };
     match typed.split_once(' ') {
         None => {
@@ -14,8 +14,13 @@ pub(crate) fn complete(typed: &str, skills: &[SkillChoice]) -> Vec<(String, Stri
             };
             let own =
                 ALL.iter().filter(fits).map(|slash| (format!("/{}", slash.name), slash.does.to_string()));
-            let learned = commands_of(skills).into_iter().filter(|skill| skill.name.starts_with(typed));
-            own.chain(learned.map(|skill| (format!("/{}", skill.name), skill.does))).collect()
+            let custom = offered(&offers.commands);
+            let learned =
+                commands_of(skills, &custom).into_iter().filter(|skill| skill.name.starts_with(typed));
+            let learned = learned.map(|skill| (format!("/{}", skill.name), skill.does));
+            let written = custom.iter().filter(|custom| custom.name.starts_with(typed));
+            let written = written.map(|custom| (format!("/{}", custom.name), custom.does.clone()));
+            own.chain(written).chain(learned).collect()
         }
         Some((name, rest)) => {
             let Some(slash) = find(name) else { return Vec::new() };
@@ -26,6 +31,7 @@ pub(crate) fn complete(typed: &str, skills: &[SkillChoice]) -> Vec<(String, Stri
             let mut found: Vec<(String, String)> =
                 subs.map(|sub| (format!("/{name} {}", sub.words), described(sub))).collect();
             found.extend(names(slash, name, rest, skills));
+            found.extend(complete_value(slash, name, rest, offers));
             found
         }
     }
@@ -41,6 +47,24 @@ fn described(sub: &Subcommand) -> String {
         "" => sub.does.to_string(),
         needs => format!("{needs}: {}", sub.does),
     }
+}
+
+/// The keys of settings and the themes that complete `rest`; a part of a key's name is enough.
+fn complete_value(slash: &SlashCommand, name: &str, rest: &str, offers: &Offers) -> Vec<(String, String)> {
+    let (choices, lead, begun) = match (slash.name, rest.split_once(' ')) {
+        ("theme", None) => (&offers.themes, String::new(), rest),
+        ("config", Some((word @ ("show" | "set" | "unset"), begun))) => {
+            (&offers.settings, format!("{word} "), begun)
+        }
+        _ => return Vec::new(),
+    };
+    let begun = begun.to_lowercase();
+    let fits = |known: &&(String, String)| {
+        let known = known.0.to_lowercase();
+        known.contains(&begun) && known != begun
+    };
+    let fitting = choices.iter().filter(fits);
+    fitting.map(|(choice, does)| (format!("/{name} {lead}{choice}"), does.clone())).collect()
 }
 
 /// The skill names that complete `rest`.
@@ -72,6 +96,7 @@ pub(crate) fn needs_more(chosen: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::offers::CustomCommand;
 
     fn skills() -> Vec<SkillChoice> {
         let skill = |name: &str, is_enabled| SkillChoice {
@@ -83,15 +108,30 @@ mod tests {
         vec![skill("Tide tables", true), skill("waves", false)]
     }
 
+    fn offers() -> Offers {
+        let named = |name: &str| (name.to_string(), format!("about {name}"));
+        let command = |name: &str| CustomCommand {
+            name: name.into(),
+            takes: String::new(),
+            does: format!("does {name}"),
+        };
+        Offers {
+            commands: vec![command("git:commit"), command("git:fixup")],
+            settings: vec![named("general.vimMode"), named("ui.theme")],
+            themes: vec![named("dark"), named("light")],
+        }
+    }
+
     #[track_caller]
     fn check(typed: &str, expected: &[&str]) {
-        let found: Vec<String> = complete(typed, &skills()).into_iter().map(|(text, _)| text).collect();
+        let found: Vec<String> =
+            complete(typed, &offers(), &skills()).into_iter().map(|(text, _)| text).collect();
         assert_eq!(found, expected, "{typed}");
     }
 
     #[test]
     fn names_are_completed() {
-        check("/co", &["/compress", "/context", "/stats", "/copy"]);
+        check("/co", &["/compress", "/context", "/stats", "/config", "/copy"]);
         check("/compact", &["/compress"]);
         check("/compress u", &["/compress undo"]);
         check("/compress undo", &[]);
@@ -106,7 +146,17 @@ mod tests {
         );
         check("/zz", &[]);
         check("no", &[]);
-        assert_eq!(complete("/", &[]).len(), ALL.len());
+        assert_eq!(complete("/", &Offers::default(), &[]).len(), ALL.len());
+    }
+
+    #[test]
+    fn custom_commands_settings_and_themes_are_completed() {
+        check("/git:f", &["/git:fixup"]);
+        check("/theme ", &["/theme dark", "/theme light"]);
+        check("/theme dark", &[]);
+        check("/config s", &["/config show", "/config set"]);
+        check("/config set vim", &["/config set general.vimMode"]);
+        check("/config unset ui.theme", &[]);
     }
 
     #[test]
@@ -124,11 +174,11 @@ mod tests {
     fn everything_that_is_offered_says_what_it_does() {
         for slash in ALL {
             assert!(!slash.does.is_empty(), "{}", slash.name);
-            for (text, does) in complete(&format!("/{} ", slash.name), &skills()) {
+            for (text, does) in complete(&format!("/{} ", slash.name), &offers(), &skills()) {
                 assert!(!does.is_empty(), "{text}");
             }
         }
-        assert_eq!(complete("/ti", &skills())[0].1, "does Tide tables");
+        assert_eq!(complete("/ti", &offers(), &skills())[0].1, "does Tide tables");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Slash commands: names, arguments, completion and parsing.
 
 mod complete;
+mod custom;
 mod parse;
 mod skills;
 
 pub(crate) use complete::{complete, needs_more};
+pub(crate) use custom::{OfferedCommand, offered};
 pub(crate) use parse::{SlashAction, parse};
 pub(crate) use skills::{SkillCommand, commands_of};
 
@@ -71,6 +73,12 @@ const SKILLS: &[Subcommand] = &[
     sub("inbox edit", "NAME", "Edit a proposal, then accept it"),
     sub("inbox dismiss", "NAME", "Dismiss a change for good"),
     sub("inbox undo", "", "Undo the last accepted change"),
+];
+
+const CONFIG: &[Subcommand] = &[
+    sub("show", "KEY", "Show a setting: meaning, value and where it is set"),
+    sub("set", "KEY VALUE", "Set a value in your settings"),
+    sub("unset", "KEY", "Remove a value from your settings"),
 ];
 
 /// All slash commands, in display order.
@@ -151,6 +159,12 @@ pub(crate) const ALL: &[SlashCommand] = &[
     },
     slash("hooks", "", "List your hooks"),
     slash("trust", "", "Show whether this folder is trusted"),
+    SlashCommand {
+        subs: CONFIG,
+        ..slash("config", "[show KEY | set KEY VALUE | unset KEY]", "Show or change settings")
+    },
+    slash("theme", "[name]", "Choose the colours"),
+    slash("vim", "", "Turn vim keys on or off"),
     slash("init", "", "Draft a GEMINI.md for this folder"),
     slash("export", "[file]", "Export the conversation to a file"),
     slash("copy", "", "Copy the last answer to the clipboard"),
@@ -181,10 +195,11 @@ fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&
     near.filter(|(near, _)| *near > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }
 
-/// All command names, including those of skills.
-fn names(skills: &[SkillCommand]) -> impl Iterator<Item = &str> {
+/// All command names, including custom ones and those of skills.
+fn names<'a>(custom: &'a [OfferedCommand], skills: &'a [SkillCommand]) -> impl Iterator<Item = &'a str> {
     let own = ALL.iter().flat_map(|slash| std::iter::once(slash.name).chain(slash.aliases.iter().copied()));
-    own.chain(skills.iter().map(|skill| skill.name.as_str()))
+    own.chain(custom.iter().map(|custom| custom.name.as_str()))
+        .chain(skills.iter().map(|skill| skill.name.as_str()))
 }
 
 #[cfg(test)]
@@ -193,13 +208,13 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_found() {
-        let near = |name| nearest(names(&[]), name);
+        let near = |name| nearest(names(&[], &[]), name);
         assert_eq!(near("compres"), Some("compress"));
         assert_eq!(near("qit"), Some("quit"));
         assert_eq!(near("memroy"), Some("memory"));
         assert_eq!(near("xyzzy"), None);
         let tides = SkillCommand { name: "tides".into(), skill: "tides".into(), does: String::new() };
-        assert_eq!(nearest(names(&[tides]), "tidse"), Some("tides"));
+        assert_eq!(nearest(names(&[], &[tides]), "tidse"), Some("tides"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use longhaul_conversation::Ordinal;
 use longhaul_policy::ApprovalMode;
 
-use super::{SkillCommand, SlashCommand, find, names, nearest};
+use super::{OfferedCommand, SkillCommand, SlashCommand, find, names, nearest};
 use crate::inbox::{AcceptScope, InboxKind, ReviewDecision};
 use crate::memory::MemoryRequest;
 use crate::protocol::{DriverCommand, Topic};
@@ -21,6 +21,10 @@ pub(crate) enum SlashAction {
     Editor,
     /// Shows or hides thoughts.
     Thoughts,
+    /// Chooses a theme from a list.
+    Themes,
+    /// Turns vim keys on or off.
+    Vim,
     /// Ends the program.
     Quit,
     /// Not a valid command, with an explanation.
@@ -28,15 +32,21 @@ pub(crate) enum SlashAction {
 }
 
 /// Parses a line that starts with a slash.
-pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
+pub(crate) fn parse(line: &str, custom: &[OfferedCommand], skills: &[SkillCommand]) -> SlashAction {
     let line = line.trim();
     let typed = line.strip_prefix('/').unwrap_or(line);
     let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
     let rest = rest.trim();
     let Some(slash) = find(name) else {
+        if let Some(used) = custom.iter().find(|custom| custom.name == name) {
+            return SlashAction::Command(DriverCommand::RunCustom {
+                name: used.command.clone(),
+                words: rest.to_string(),
+            });
+        }
         let used = skills.iter().find(|skill| skill.name == name.to_lowercase());
         return used.map_or_else(
-            || unknown(name, skills),
+            || unknown(name, custom, skills),
             |used| {
                 SlashAction::Command(DriverCommand::UseSkill {
                     skill: used.skill.clone(),
@@ -49,12 +59,29 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
     let behind = behind.trim();
     let given = |text: &str| (!text.is_empty()).then(|| text.to_string());
     let usage = || usage(slash, rest);
+    let change = |key: &str, value: Option<&str>| DriverCommand::ChangeSetting {
+        key: key.to_string(),
+        value: value.map(str::to_string),
+    };
     let command = match (slash.name, word, behind) {
         ("help", ..) => return SlashAction::Help,
         ("copy", ..) => return SlashAction::Copy,
         ("editor", ..) => return SlashAction::Editor,
         ("thoughts", ..) => return SlashAction::Thoughts,
         ("quit", ..) => return SlashAction::Quit,
+        ("theme", "", _) => return SlashAction::Themes,
+        ("theme", ..) => change("ui.theme", Some(rest)),
+        ("vim", "", _) => return SlashAction::Vim,
+        ("vim", ..) => return usage(),
+        ("config", "" | "list", "") => DriverCommand::ShowSettings(None),
+        ("config", "show", key) if !key.is_empty() => DriverCommand::ShowSettings(Some(key.to_string())),
+        ("config", "unset", key) if !key.is_empty() => change(key, None),
+        ("config", "set", setting) => match setting.split_once(char::is_whitespace) {
+            Some((key, value)) => change(key, Some(value.trim())),
+            None => return usage(),
+        },
+        ("config", key, "") if key.contains('.') => DriverCommand::ShowSettings(Some(key.to_string())),
+        ("config", ..) => return usage(),
         ("retry", "", "") => DriverCommand::Retry,
         ("retry", ..) => return usage(),
         ("compress", "undo", "") => DriverCommand::UndoCompaction,
@@ -125,7 +152,7 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
         ("trust", ..) => DriverCommand::Show(Topic::Trust),
         ("init", ..) => DriverCommand::Init,
         ("export", ..) => DriverCommand::Export(given(rest)),
-        _ => return unknown(name, skills),
+        _ => return unknown(name, custom, skills),
     };
     SlashAction::Command(command)
 }
@@ -179,8 +206,8 @@ fn usage(slash: &SlashCommand, rest: &str) -> SlashAction {
     SlashAction::Unknown(format!("Usage: /{} {}{near}", slash.name, slash.takes).trim_end().to_string())
 }
 
-fn unknown(name: &str, skills: &[SkillCommand]) -> SlashAction {
-    let near = nearest(names(skills), name).map(|near| format!(" Did you mean /{near}?"));
+fn unknown(name: &str, custom: &[OfferedCommand], skills: &[SkillCommand]) -> SlashAction {
+    let near = nearest(names(custom, skills), name).map(|near| format!(" Did you mean /{near}?"));
     SlashAction::Unknown(format!(
         "Unknown command: /{name}.{} Type /help to list all commands.",
         near.unwrap_or_default()
@@ -195,9 +222,14 @@ mod tests {
         vec![SkillCommand { name: "tide-tables".into(), skill: "Tide tables".into(), does: String::new() }]
     }
 
+    fn commits() -> Vec<OfferedCommand> {
+        let (takes, does) = (String::new(), String::new());
+        vec![OfferedCommand { name: "git:commit".into(), command: "git:commit".into(), takes, does }]
+    }
+
     #[track_caller]
     fn check(line: &str, expected: DriverCommand) {
-        assert_eq!(parse(line, &tides()), SlashAction::Command(expected), "{line}");
+        assert_eq!(parse(line, &commits(), &tides()), SlashAction::Command(expected), "{line}");
     }
 
     #[test]
@@ -234,7 +266,30 @@ mod tests {
         check("/policy revoke 2", DriverCommand::Revoke("2".into()));
         check("/policy revoke cargo test", DriverCommand::Revoke("cargo test".into()));
         check("/export  notes.md ", DriverCommand::Export(Some("notes.md".into())));
-        assert_eq!(parse("/exit", &[]), SlashAction::Quit);
+        assert_eq!(parse("/exit", &[], &[]), SlashAction::Quit);
+    }
+
+    #[test]
+    fn settings_are_shown_and_changed() {
+        check("/config", DriverCommand::ShowSettings(None));
+        check("/config ui.theme", DriverCommand::ShowSettings(Some("ui.theme".into())));
+        check("/config show ui.theme", DriverCommand::ShowSettings(Some("ui.theme".into())));
+        let change = |key: &str, value: Option<&str>| DriverCommand::ChangeSetting {
+            key: key.into(),
+            value: value.map(String::from),
+        };
+        check("/config set ui.theme  dark ", change("ui.theme", Some("dark")));
+        check("/config unset ui.theme", change("ui.theme", None));
+        check("/theme my own", change("ui.theme", Some("my own")));
+        assert_eq!(parse("/theme", &[], &[]), SlashAction::Themes);
+        assert_eq!(parse("/vim", &[], &[]), SlashAction::Vim);
+    }
+
+    #[test]
+    fn custom_commands_take_what_follows_their_name() {
+        let run = |words: &str| DriverCommand::RunCustom { name: "git:commit".into(), words: words.into() };
+        check("/git:commit", run(""));
+        check("/git:commit  the parser ", run("the parser"));
     }
 
     #[test]
@@ -269,13 +324,17 @@ mod tests {
 
     #[track_caller]
     fn check_unknown(line: &str, word: &str) {
-        let SlashAction::Unknown(text) = parse(line, &tides()) else { panic!("{line} is known") };
+        let SlashAction::Unknown(text) = parse(line, &commits(), &tides()) else { panic!("{line} is known") };
         assert!(text.contains(word), "{text}");
     }
 
     #[test]
     fn what_is_not_known_is_said() {
         check_unknown("/compres", "Did you mean /compress?");
+        check_unknown("/git:comit", "Did you mean /git:commit?");
+        check_unknown("/config set ui.theme", "Usage: /config set KEY VALUE");
+        check_unknown("/config sett x y", "Did you mean /config set?");
+        check_unknown("/vim on", "Usage: /vim");
         check_unknown("/xyzzy", "Unknown command: /xyzzy. Type /help");
         check_unknown("/tide-table", "Did you mean /tide-tables?");
         check_unknown("/skills lsit", "Did you mean /skills list?");
@@ -296,7 +355,7 @@ mod tests {
     fn every_command_means_something() {
         for slash in super::super::ALL {
             for name in std::iter::once(&slash.name).chain(slash.aliases) {
-                assert!(!matches!(parse(&format!("/{name}"), &[]), SlashAction::Unknown(_)), "{name}");
+                assert!(!matches!(parse(&format!("/{name}"), &[], &[]), SlashAction::Unknown(_)), "{name}");
             }
         }
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::prompt::type_into;
 use super::{UiEffect, cancel, guard, print, review, submit};
 use crate::editor::Editor;
+use crate::notice::Notice;
 use crate::protocol::{DriverCommand, PromptId, UserReply};
 use crate::state::{
     ApprovalChoice, ApprovalDialog, ApprovalStage, Dialog, Picker, PickerValue, QuestionDialog, UiState,
@@ -143,6 +144,12 @@ fn press_approval(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
             approving.return_to_choices();
             Vec::new()
         }
+        ApprovalChoice::Edit if approving.request.proposal.is_some() => {
+            let proposal = approving.request.proposal.clone();
+            let id = approving.id;
+            approving.guard.reset();
+            proposal.map(|proposal| UiEffect::EditProposal(id, proposal)).into_iter().collect()
+        }
         ApprovalChoice::Edit => {
             let text = approving.editable();
             approving.enter_stage(ApprovalStage::Editing, key);
@@ -198,6 +205,32 @@ fn decide(state: &mut UiState, approval: Approval) -> Vec<UiEffect> {
     let lines = view::decision(&approving, &approval, state.width());
     state.is_after_blank = true;
     vec![print(state, lines), answer(approving.id, UserReply::Approval(approval))]
+}
+
+/// Allows the call with the file as the user left it; an unchanged file is asked about again.
+pub(super) fn apply_rewrite(
+    state: &mut UiState,
+    id: PromptId,
+    text: Result<String, Notice>,
+) -> Vec<UiEffect> {
+    let width = state.width();
+    let Some(Dialog::Approval(approving)) = state.dialogs.front() else { return Vec::new() };
+    if approving.id != id {
+        return Vec::new();
+    }
+    let proposed = approving.request.proposal.as_ref().map(|proposal| &proposal.text);
+    match text {
+        Ok(text) if Some(&text) != proposed => {
+            let lines = view::rewrite(proposed.map_or("", String::as_str), &text, width);
+            let shown = print(state, lines);
+            std::iter::once(shown).chain(decide(state, Approval::Rewritten(text))).collect()
+        }
+        Ok(_) => {
+            let notice = Notice::info("You changed nothing. Press y to write the file as proposed.");
+            vec![print(state, view::notice(&notice, width))]
+        }
+        Err(notice) => vec![print(state, view::notice(&notice, width))],
+    }
 }
 
 fn press_question(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
@@ -265,6 +298,15 @@ fn choose(state: &mut UiState, pick: PickerValue) -> Vec<UiEffect> {
     state.dialogs.pop_front();
     match pick {
         PickerValue::Session(id) => vec![submit::send(state, DriverCommand::Resume(id))],
+        PickerValue::Theme(name) => {
+            let change = DriverCommand::ChangeSetting { key: "ui.theme".to_string(), value: Some(name) };
+            // A turn that runs is not to look as if it had ended.
+            if state.is_busy() {
+                state.pending += 1;
+                return vec![UiEffect::Send(change)];
+            }
+            vec![submit::send(state, change)]
+        }
         PickerValue::Turn(id, text) => {
             // The message goes back into the input, to be rephrased.
             state.editor.set(&text);

@@ -1,13 +1,16 @@
 //! Messages from the driver.
 
+use std::time::Duration;
+
 use longhaul_agent::{Event, MemoryNews, SourceState, TurnEnd};
 use longhaul_conversation::{TokenCount, Usage};
 use longhaul_engine::Event as Compaction;
 
-use super::{UiEffect, print, print_more, prompt, review, submit};
+use super::{UiEffect, print, print_apart, print_more, prompt, review, submit};
 use crate::editor::Editor;
 use crate::guard::Guard;
 use crate::notice::Notice;
+use crate::preferences::Notification;
 use crate::protocol::DriverMessage;
 use crate::services::ExitReason;
 use crate::state::{
@@ -19,6 +22,10 @@ use crate::view::{self, CompactionCard};
 
 /// The most bytes of a running tool's output that are kept.
 const MAX_OUTPUT: usize = 8 << 10;
+/// The duration from which on the end of work is told.
+const LONG_WORK: Duration = Duration::from_secs(10);
+/// The most columns of a message in a notification.
+const MAX_TOLD: usize = 60;
 /// The most folded texts that are kept.
 const MAX_FOLDED: usize = 50;
 
@@ -32,7 +39,7 @@ pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec
             let lines = view::approval_request(&request, width);
             state.previewed.insert(request.call.id.clone());
             effects.push(print(state, lines));
-            effects.push(UiEffect::Ring);
+            effects.push(call_user(state, format!("Approval needed: {}", request.call.name)));
             state.dialogs.push_back(Dialog::Approval(Box::new(ApprovalDialog {
                 id,
                 request,
@@ -47,7 +54,7 @@ pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec
         }
         DriverMessage::QuestionAsked(id, question) => {
             let mut effects = flush(state);
-            effects.push(UiEffect::Ring);
+            effects.push(call_user(state, "The model asks a question".to_string()));
             let (guard, field) = (Guard::default(), Editor::default());
             let answering = QuestionDialog { id, question, guard, selected: None, field };
             state.dialogs.push_back(Dialog::Question(Box::new(answering)));
@@ -61,8 +68,8 @@ pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec
             state.status.cost = cost;
             Vec::new()
         }
-        DriverMessage::Page(page) => vec![print(state, page.lines(width))],
-        DriverMessage::Notice(notice) => vec![print(state, view::notice(&notice, width))],
+        DriverMessage::Page(page) => vec![print_apart(state, page.lines(width))],
+        DriverMessage::Notice(notice) => vec![print_apart(state, view::notice(&notice, width))],
         DriverMessage::Compacted(outcome) => {
             state.compaction = None;
             let card = CompactionCard::of(&outcome);
@@ -106,6 +113,17 @@ pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec
             }
             Vec::new()
         }
+        DriverMessage::Offers(offers) => {
+            state.offers = offers;
+            Vec::new()
+        }
+        DriverMessage::Preferences(preferences) => {
+            if state.preferences.is_vim != preferences.is_vim {
+                state.vim.reset();
+            }
+            state.preferences = preferences;
+            Vec::new()
+        }
         DriverMessage::Skills(skills) => {
             state.skills = skills;
             // An open completion is refreshed.
@@ -132,9 +150,12 @@ pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec
 
 /// Ends a command; the next queued message is sent.
 fn done(state: &mut UiState) -> Vec<UiEffect> {
-    let mut effects = flush(state);
     state.pending = state.pending.saturating_sub(1);
+    let mut effects = Vec::new();
+    // A page that was asked for meanwhile does not end the turn.
     if !state.is_busy() {
+        effects = flush(state);
+        effects.extend(tell_end(state));
         state.activity = None;
         state.tools.clear();
         state.compaction = None;
@@ -148,6 +169,24 @@ fn done(state: &mut UiState) -> Vec<UiEffect> {
         effects.extend(submit::next_in_queue(state));
     }
     effects
+}
+
+/// Tells the user of the end of long work, if nothing else is waiting to be sent.
+fn tell_end(state: &mut UiState) -> Option<UiEffect> {
+    let (since, text) = state.work.take()?;
+    let is_long = state.now.saturating_sub(since) >= LONG_WORK && state.queue.is_empty();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = longhaul_display::text::fit(&text, MAX_TOLD);
+    (is_long && state.preferences.notification != Notification::Off)
+        .then(|| UiEffect::Notify(format!("Done: {text}")))
+}
+
+/// The sign that a question waits: the bell, or the message that the user prefers.
+fn call_user(state: &UiState, what: String) -> UiEffect {
+    match state.preferences.notification {
+        Notification::Off | Notification::Bell => UiEffect::Ring,
+        Notification::Osc9 | Notification::Osc777 => UiEffect::Notify(what),
+    }
 }
 
 fn handle_event(state: &mut UiState, event: Event) -> Vec<UiEffect> {

@@ -17,9 +17,11 @@ mod tests;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use longhaul_display::StyledLine;
+use longhaul_tools::Proposal;
 
+use crate::image::PastedImage;
 use crate::notice::Notice;
-use crate::protocol::{DriverCommand, DriverMessage};
+use crate::protocol::{DriverCommand, DriverMessage, PromptId};
 use crate::services::ExitReason;
 use crate::state::{Dialog, EXIT_WINDOW, FileList, TerminalSize, UiState};
 use crate::view;
@@ -40,6 +42,10 @@ pub(crate) enum UiInput {
     Files(Vec<String>),
     /// The text as edited in the user's editor.
     Edited(String),
+    /// The proposed file as edited in the user's editor.
+    EditedProposal(PromptId, Result<String, Notice>),
+    /// An image that was pasted, or the reason why there is none with the pasted text.
+    Image(Result<PastedImage, Notice>, String),
     /// The files were edited; the command follows.
     EditedFiles(DriverCommand),
     /// A notice about something that failed.
@@ -74,6 +80,14 @@ pub(crate) enum UiEffect {
     FindFiles,
     /// Opens a text in the user's editor.
     Edit(String),
+    /// Opens a proposed file in the user's editor.
+    EditProposal(PromptId, Proposal),
+    /// Reads an image from the clipboard.
+    PasteImage,
+    /// Reads an image from a file whose path was pasted as this text.
+    LoadImage(std::path::PathBuf, String),
+    /// Shows a message outside of the terminal's text, as the user prefers.
+    Notify(String),
     /// Opens files in the user's editor, then sends the command.
     EditFiles(Vec<std::path::PathBuf>, DriverCommand),
     /// Copies a text to the clipboard.
@@ -97,7 +111,7 @@ pub(crate) fn update(state: &mut UiState, input: UiInput) -> Vec<UiEffect> {
         UiInput::Paste(text) => {
             match state.dialogs.front_mut().and_then(dialog::field) {
                 Some(field) => field.insert(&text),
-                None => state.editor.paste(&text),
+                None => return prompt::paste(state, text),
             }
             prompt::complete(state)
         }
@@ -114,6 +128,8 @@ pub(crate) fn update(state: &mut UiState, input: UiInput) -> Vec<UiEffect> {
             state.editor.set(text.trim_end());
             Vec::new()
         }
+        UiInput::EditedProposal(id, text) => dialog::apply_rewrite(state, id, text),
+        UiInput::Image(image, text) => prompt::take_image(state, image, &text),
         UiInput::EditedFiles(then) => vec![submit::send(state, then)],
         UiInput::Failed(notice) => vec![print(state, view::notice(&notice, state.width()))],
         UiInput::Submit(typed) => submit::submit(state, &typed),
@@ -210,6 +226,13 @@ fn frame(state: &mut UiState) -> Vec<UiEffect> {
 /// Prints a block of lines.
 fn print(state: &mut UiState, lines: Vec<StyledLine>) -> UiEffect {
     UiEffect::Print(state.block(lines))
+}
+
+/// Prints a block that is no part of an arriving answer.
+fn print_apart(state: &mut UiState, lines: Vec<StyledLine>) -> UiEffect {
+    // What follows of the answer is separated from it.
+    state.answer.has_begun = false;
+    print(state, lines)
 }
 
 /// Prints lines of a block that may have started before.

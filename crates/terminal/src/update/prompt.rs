@@ -2,16 +2,26 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{UiEffect, cancel, leave, submit};
+use super::{UiEffect, cancel, leave, print_apart, submit};
 use crate::editor::CursorMove;
 use crate::files::matching;
+use crate::image::{self, PastedImage};
+use crate::notice::Notice;
 use crate::slash;
 use crate::state::{Completion, Dialog, FileList, HistorySearch, UiState};
+use crate::vim::{VimKey, VimMode};
 
+/// The most pasted images that are kept.
+const MAX_IMAGES: usize = 20;
 /// The most completions offered.
 const MAX_OFFERED: usize = 200;
 
 pub(super) fn press(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
+    if state.preferences.is_vim
+        && let Some(effects) = press_vim(state, key)
+    {
+        return effects;
+    }
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     let is_alt = key.modifiers.contains(KeyModifiers::ALT);
     if state.completion.is_some() && !is_control && !is_alt {
@@ -45,12 +55,71 @@ pub(super) fn press(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
             state.dialogs.push_front(Dialog::Search(HistorySearch::default()));
             return Vec::new();
         }
+        KeyCode::Char('v') if is_control => return vec![UiEffect::PasteImage],
         KeyCode::Char('g' | 'x') if is_control => return vec![UiEffect::Edit(state.editor.expanded())],
         _ => {
             type_into(&mut state.editor, key);
         }
     }
     complete(state)
+}
+
+/// Handles a key by the vim keys; none if they leave it to the others.
+fn press_vim(state: &mut UiState, key: KeyEvent) -> Option<Vec<UiEffect>> {
+    // Esc closes the list of completions first.
+    if state.completion.is_some() && key.code == KeyCode::Esc {
+        state.completion = None;
+    }
+    match state.vim.press(&mut state.editor, key) {
+        VimKey::Taken => {}
+        VimKey::Rows(rows) => {
+            for _ in 0..rows.unsigned_abs().min(state.editor.text().len() + 1) {
+                if rows > 0 {
+                    down(state)
+                } else {
+                    up(state)
+                };
+            }
+        }
+        VimKey::Passed if state.vim.mode() == VimMode::Normal && key.code == KeyCode::Esc => {
+            return Some(if state.is_busy() { cancel(state) } else { Vec::new() });
+        }
+        VimKey::Passed => return None,
+    }
+    Some(if state.vim.mode() == VimMode::Insert { complete(state) } else { Vec::new() })
+}
+
+/// Inserts pasted text; the path of an image becomes the image.
+pub(super) fn paste(state: &mut UiState, text: String) -> Vec<UiEffect> {
+    if let Some(path) = image::pasted_path(&text) {
+        return vec![UiEffect::LoadImage(path, text)];
+    }
+    state.editor.paste(&text);
+    complete(state)
+}
+
+/// Inserts the placeholder of a pasted image. Without an image, the pasted text is inserted, and the reason is told.
+pub(super) fn take_image(
+    state: &mut UiState,
+    image: Result<PastedImage, Notice>,
+    text: &str,
+) -> Vec<UiEffect> {
+    let image = match image {
+        Ok(image) => image,
+        Err(notice) => {
+            state.editor.paste(text);
+            let lines = crate::view::notice(&notice, state.width());
+            return vec![print_apart(state, lines)];
+        }
+    };
+    state.pasted_images += 1;
+    let name = format!("[image {}: {}]", state.pasted_images, image.describe());
+    state.editor.insert_placeholder(&name);
+    state.images.push((name, image));
+    if state.images.len() > MAX_IMAGES {
+        state.images.remove(0);
+    }
+    Vec::new()
 }
 
 /// Handles the editing keys common to all text fields; returns false for any other key.
@@ -102,6 +171,7 @@ fn enter(state: &mut UiState) -> Vec<UiEffect> {
         return Vec::new();
     }
     state.completion = None;
+    state.vim.reset();
     let typed = state.editor.take();
     submit::submit(state, &typed)
 }
@@ -151,7 +221,7 @@ pub(super) fn complete(state: &mut UiState) -> Vec<UiEffect> {
     state.completion = None;
     let (text, cursor) = (state.editor.text(), state.editor.cursor());
     if text.starts_with('/') && cursor == text.len() && !text.contains('\n') {
-        let mut items = slash::complete(text, &state.skills);
+        let mut items = slash::complete(text, &state.offers, &state.skills);
         let offered = state.prompts.iter().flatten().map(|(name, does)| (format!("/{name}"), does.clone()));
         items.extend(offered.filter(|(name, _)| name.starts_with(text)));
         if !items.is_empty() {
@@ -205,7 +275,9 @@ fn accept(state: &mut UiState) -> Vec<UiEffect> {
     let Some(Completion { range, items, selected }) = state.completion.take() else { return Vec::new() };
     let chosen = &items[selected].0;
     // A space makes room for an argument.
-    let takes_more = chosen.starts_with('@') || chosen.contains(' ') || takes_more(chosen);
+    // A folder is gone into.
+    let takes_more =
+        !chosen.ends_with('/') && (chosen.starts_with('@') || chosen.contains(' ') || takes_more(chosen));
     state.editor.replace(range, &format!("{chosen}{}", if takes_more { " " } else { "" }));
     complete(state)
 }

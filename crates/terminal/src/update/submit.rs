@@ -2,11 +2,12 @@
 
 use longhaul_policy::ApprovalMode;
 
-use super::{UiEffect, leave, print};
+use super::{UiEffect, leave, print, print_apart};
+use crate::image::PastedImage;
 use crate::notice::Notice;
 use crate::protocol::DriverCommand;
 use crate::slash::{self, SlashAction};
-use crate::state::UiState;
+use crate::state::{Dialog, Picker, PickerItem, PickerValue, UiState};
 use crate::status_line::Segment;
 use crate::view;
 
@@ -28,7 +29,7 @@ fn is_command(typed: &str) -> bool {
 
 /// What a command does. One that nobody knows may be a prompt of a server.
 fn action_of(state: &UiState, typed: &str) -> SlashAction {
-    let action = slash::parse(typed, &state.skill_commands());
+    let action = slash::parse(typed, &state.custom_commands(), &state.skill_commands());
     let SlashAction::Unknown(unknown) = &action else { return action };
     let typed = typed.trim().trim_start_matches('/');
     let (name, words) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
@@ -45,7 +46,16 @@ fn action_of(state: &UiState, typed: &str) -> SlashAction {
 fn command(state: &mut UiState, typed: &str) -> Vec<UiEffect> {
     match action_of(state, typed) {
         SlashAction::Quit => leave(state),
-        SlashAction::Help => vec![print(state, view::help(&state.skill_commands(), state.width()))],
+        SlashAction::Help => {
+            let lines = view::help(&state.custom_commands(), &state.skill_commands(), state.width());
+            vec![print_apart(state, lines)]
+        }
+        SlashAction::Themes => choose_theme(state),
+        SlashAction::Vim => {
+            let value = (!state.preferences.is_vim).to_string();
+            let key = "general.vimMode".to_string();
+            send_later_if_busy(state, typed, DriverCommand::ChangeSetting { key, value: Some(value) })
+        }
         SlashAction::Thoughts => toggle_thoughts(state),
         SlashAction::Editor => vec![UiEffect::Edit(String::new())],
         SlashAction::Copy if state.last_answer.is_empty() => {
@@ -65,8 +75,43 @@ fn command(state: &mut UiState, typed: &str) -> Vec<UiEffect> {
             let notice = Notice::warning("A compaction is already running. Press Esc to stop it.");
             vec![print(state, view::notice(&notice, state.width()))]
         }
+        // What only shows something is answered while a turn runs.
+        SlashAction::Command(command @ (DriverCommand::Show(_) | DriverCommand::ShowSettings(_)))
+            if state.is_busy() && state.queue.is_empty() =>
+        {
+            state.pending += 1;
+            vec![print_apart(state, view::user_message(typed, state.width())), UiEffect::Send(command)]
+        }
         SlashAction::Command(_) => send_or_queue(state, typed),
     }
+}
+
+/// Sends a command that was typed, now or once the agent is idle.
+fn send_later_if_busy(state: &mut UiState, typed: &str, command: DriverCommand) -> Vec<UiEffect> {
+    if state.is_busy() {
+        return send_or_queue(state, typed);
+    }
+    let shown = view::user_message(typed, state.width());
+    vec![print(state, shown), send(state, command)]
+}
+
+/// Opens the list of themes.
+fn choose_theme(state: &mut UiState) -> Vec<UiEffect> {
+    let items: Vec<PickerItem> = state
+        .offers
+        .themes
+        .iter()
+        .map(|(name, does)| PickerItem {
+            title: name.clone(),
+            detail: does.clone(),
+            pick: PickerValue::Theme(name.clone()),
+        })
+        .collect();
+    if items.is_empty() {
+        return vec![print(state, view::notice(&Notice::info("No themes here."), state.width()))];
+    }
+    state.dialogs.push_back(Dialog::Picker(Picker::new("Which theme?", items)));
+    Vec::new()
 }
 
 fn send_or_queue(state: &mut UiState, typed: &str) -> Vec<UiEffect> {
@@ -98,7 +143,15 @@ fn send_typed(state: &mut UiState, typed: &str) -> Vec<UiEffect> {
         Some(line) if !line.trim().is_empty() => DriverCommand::Run(line.trim().to_string()),
         _ => DriverCommand::Submit(typed.to_string()),
     };
-    vec![shown, send(state, command)]
+    let mut effects = vec![shown];
+    let named = state.images.iter().filter(|(name, _)| typed.contains(name.as_str()));
+    let images: Vec<PastedImage> = named.map(|(_, image)| image.clone()).collect();
+    if matches!(command, DriverCommand::Submit(_)) {
+        state.pending += images.len();
+        effects.extend(images.into_iter().map(|image| UiEffect::Send(DriverCommand::AttachImage(image))));
+    }
+    effects.push(send(state, command));
+    effects
 }
 
 /// Sends a command and sets the activity.
@@ -108,6 +161,7 @@ pub(super) fn send(state: &mut UiState, command: DriverCommand) -> UiEffect {
         DriverCommand::Submit(_)
         | DriverCommand::UseSkill { .. }
         | DriverCommand::UsePrompt { .. }
+        | DriverCommand::RunCustom { .. }
         | DriverCommand::Init
         | DriverCommand::Retry => {
             format!("waiting for {}", state.status.model)
@@ -118,6 +172,13 @@ pub(super) fn send(state: &mut UiState, command: DriverCommand) -> UiEffect {
         DriverCommand::Resume(_) => "opening the session".to_string(),
         _ => "working".to_string(),
     });
+    let begun = match &command {
+        DriverCommand::Submit(text) => Some(text.clone()),
+        DriverCommand::RunCustom { name, words } => Some(format!("/{name} {words}")),
+        DriverCommand::UseSkill { skill, words } => Some(format!("/{skill} {words}")),
+        _ => None,
+    };
+    state.work = begun.map(|text| (state.now, text));
     if let DriverCommand::Submit(text) = &command {
         state.status.meter.grow(Segment::History, text);
     }

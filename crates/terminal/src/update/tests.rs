@@ -10,12 +10,15 @@ use longhaul_conversation::{FinishReason, MessageId, TokenCount, ToolCall, ToolS
 use longhaul_display::StyledLine;
 use longhaul_engine::{Event as Compaction, Spend};
 use longhaul_policy::{AllowedCalls, AlwaysAllow, ApprovalMode, Reach};
-use longhaul_tools::{Preview, ToolDisplay};
+use longhaul_tools::{Preview, Proposal, ToolDisplay};
 use serde_json::json;
 
 use super::{Arrival, UiEffect, UiInput, update};
 use crate::guard::QUIET_PERIOD;
+use crate::image::PastedImage;
 use crate::notice::Notice;
+use crate::offers::Offers;
+use crate::preferences::{Notification, Preferences};
 use crate::protocol::{DriverCommand, DriverMessage, PromptId, SessionChoice, Topic, TurnChoice, UserReply};
 use crate::services::ExitReason;
 use crate::state::{TerminalSize, UiState};
@@ -289,6 +292,7 @@ pub(super) fn request(always: Option<AlwaysOffer>) -> ApprovalRequest {
         preview: Preview::Command { command: command.into(), directory: "/app".into(), is_background: false },
         reason: None,
         always,
+        proposal: None,
     }
 }
 
@@ -670,4 +674,156 @@ fn the_block_fits_every_size() {
     check(&mut harness);
     harness.receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
     check(&mut harness);
+}
+
+#[test]
+fn pages_are_shown_while_a_turn_runs() {
+    let mut harness = Harness::new();
+    harness.enter("Go.").check_sent(&[submit("Go.")]);
+    harness.receive_event(Event::TextDelta("First.\n\nSecond".into())).wait(1);
+    harness.printed.clear();
+    harness.enter("/context").check_sent(&[DriverCommand::Show(Topic::Context)]);
+    assert!(harness.state.queue.is_empty());
+    let mut page = crate::page::Page::new("Context");
+    page.text("half");
+    harness.receive(DriverMessage::Page(page)).receive(DriverMessage::Done);
+    harness.check_printed(&["", "❯ /context", "", "Context", "  half"]);
+    // The turn goes on where it was, apart from the page.
+    assert!(harness.state.is_busy());
+    harness.check_block_has("Second");
+    harness.receive_event(Event::TextDelta(" part.\n\nThird".into())).wait(1);
+    harness.check_printed(&["", "Second part."]);
+    harness.receive(DriverMessage::Done);
+    assert!(!harness.state.is_busy());
+}
+
+#[test]
+fn commands_that_change_something_wait_for_the_turn() {
+    let mut harness = Harness::new();
+    harness.enter("Go.").check_sent(&[submit("Go.")]);
+    harness.enter("/rules add Never push.").check_sent(&[]);
+    // What comes behind them waits, too, so that the order stays.
+    harness.enter("/rules").check_sent(&[]);
+    assert_eq!(harness.state.queue.len(), 2);
+}
+
+#[test]
+fn vim_keys_edit_the_input_and_leave_the_rest_alone() {
+    let mut harness = Harness::new();
+    harness.state.preferences.is_vim = true;
+    harness.check_block_has("INSERT");
+    harness.type_text("fix the bug").press(KeyCode::Esc).check_block_has("NORMAL");
+    harness.type_text("bcwerror").press(KeyCode::Esc).type_text("0dwx");
+    assert_eq!(harness.state.editor.text(), "he error");
+    harness.press(KeyCode::Enter).check_sent(&[submit("he error")]);
+    // A new message begins in insert mode; Esc leaves it, and the next one stops the turn.
+    harness.type_text("x").press(KeyCode::Esc).check_sent(&[]);
+    harness.press(KeyCode::Esc).check_sent(&[DriverCommand::Cancel]);
+    harness.receive(DriverMessage::Done);
+    harness.press(KeyCode::Esc);
+    assert_eq!(harness.state.editor.text(), "x");
+    // History is browsed as with the arrows.
+    harness.type_text("kk");
+    assert_eq!(harness.state.editor.text(), "he error");
+}
+
+#[test]
+fn vim_keys_are_switched() {
+    let mut harness = Harness::new();
+    let switch = |value: &str| DriverCommand::ChangeSetting {
+        key: "general.vimMode".into(),
+        value: Some(value.into()),
+    };
+    harness.enter("/vim").check_sent(&[switch("true")]);
+    let preferences = Preferences { is_vim: true, ..Preferences::default() };
+    harness.receive(DriverMessage::Preferences(preferences)).receive(DriverMessage::Done);
+    harness.check_block_has("INSERT");
+    harness.enter("/vim").check_sent(&[switch("false")]);
+}
+
+#[test]
+fn themes_are_chosen_from_a_list() {
+    let mut harness = Harness::new();
+    let themes = vec![("dark".to_string(), "Soft".to_string()), ("light".to_string(), "Deep".to_string())];
+    harness.receive(DriverMessage::Offers(Offers { themes, ..Offers::default() }));
+    harness.enter("/theme").press(KeyCode::Down).press(KeyCode::Enter);
+    harness
+        .check_sent(&[DriverCommand::ChangeSetting { key: "ui.theme".into(), value: Some("light".into()) }]);
+}
+
+#[test]
+fn images_are_sent_with_the_message_that_names_them() {
+    let image = PastedImage { mime: "image/png", bytes: b"\x89PNG".to_vec() };
+    let mut harness = Harness::new();
+    harness.control('v');
+    assert_eq!(harness.others, [UiEffect::PasteImage]);
+    harness.type_text("see ");
+    harness.handle(UiInput::Image(Ok(image.clone()), String::new()));
+    assert_eq!(harness.state.editor.text(), "see [image 1: PNG, 4 bytes]");
+    harness.press(KeyCode::Enter);
+    harness.check_sent(&[DriverCommand::AttachImage(image.clone()), submit("see [image 1: PNG, 4 bytes]")]);
+    harness.receive(DriverMessage::Done).receive(DriverMessage::Done);
+    // A placeholder goes as a whole, and with it the image.
+    harness.handle(UiInput::Image(Ok(image), String::new()));
+    harness.press(KeyCode::Backspace);
+    harness.enter("none").check_sent(&[submit("none")]);
+}
+
+#[test]
+fn the_pasted_path_of_an_image_is_loaded() {
+    let mut harness = Harness::new();
+    harness.handle(UiInput::Paste("/tmp/shot.png".into()));
+    assert_eq!(harness.others, [UiEffect::LoadImage("/tmp/shot.png".into(), "/tmp/shot.png".into())]);
+    assert!(harness.state.editor.is_empty());
+    let notice = Notice::warning("Could not attach it.");
+    harness.handle(UiInput::Image(Err(notice), "/tmp/shot.png".into()));
+    harness.check_printed(&["! Could not attach it."]);
+    assert_eq!(harness.state.editor.text(), "/tmp/shot.png");
+}
+
+#[test]
+fn folders_are_completed_and_gone_into() {
+    let mut harness = Harness::new();
+    harness.type_text("see @sr");
+    harness.handle(UiInput::Files(vec!["src/".into(), "src/a.rs".into(), "src/deep/".into()]));
+    harness.press(KeyCode::Tab);
+    assert_eq!(harness.state.editor.text(), "see @src/");
+    harness.check_block_has("@src/a.rs");
+    harness.press(KeyCode::Esc).press(KeyCode::Enter).check_sent(&[submit("see @src/")]);
+}
+
+#[test]
+fn a_proposed_file_is_edited_before_it_is_written() {
+    let proposal = Proposal { path: "/app/a.rs".into(), text: "one\n".into() };
+    let request = ApprovalRequest { proposal: Some(proposal.clone()), ..request(None) };
+    let mut harness = Harness::new();
+    harness.enter("Go.").receive(DriverMessage::ApprovalRequested(PromptId(1), request)).look();
+    harness.check_block_has("edit the file in your editor first");
+    harness.sent.clear();
+    harness.others.clear();
+    harness.press(KeyCode::Char('e'));
+    assert_eq!(harness.others, [UiEffect::EditProposal(PromptId(1), proposal)]);
+    // What is left as it was is not allowed by that.
+    harness.handle(UiInput::EditedProposal(PromptId(1), Ok("one\n".into())));
+    harness.check_sent(&[]).check_block_has("Allow run_shell_command?");
+    harness.printed.clear();
+    harness.handle(UiInput::EditedProposal(PromptId(1), Ok("two\n".into())));
+    let answer = UserReply::Approval(Approval::Rewritten("two\n".into()));
+    harness.check_sent(&[DriverCommand::Answer(PromptId(1), answer)]);
+    assert!(harness.printed.iter().any(|line| line == "  +two"), "{:?}", harness.printed);
+    assert!(harness.printed.iter().any(|line| line.contains("allowed with your edits")));
+}
+
+#[test]
+fn the_end_of_long_work_is_told() {
+    let told = |seconds: u64, how: Notification| {
+        let mut harness = Harness::new();
+        harness.state.preferences.notification = how;
+        harness.enter("Fix the bug.").wait(seconds);
+        harness.others.clear();
+        harness.receive(DriverMessage::Done);
+        harness.others.iter().any(|effect| *effect == UiEffect::Notify("Done: Fix the bug.".into()))
+    };
+    assert!(told(12, Notification::Bell) && told(12, Notification::Osc9));
+    assert!(!told(3, Notification::Osc9) && !told(12, Notification::Off));
 }

@@ -14,7 +14,7 @@ use crate::notice::{Level, Notice};
 use crate::page::Page;
 use crate::protocol::PastMessage;
 use crate::slash;
-use crate::slash::SkillCommand;
+use crate::slash::{OfferedCommand, SkillCommand};
 use crate::state::ApprovalDialog;
 use crate::status_line::StatusLine;
 
@@ -102,6 +102,13 @@ fn headline(name: &str, preview: &Preview) -> String {
     }
 }
 
+/// What the user changed in a proposed file.
+pub(crate) fn rewrite(proposed: &str, written: &str, width: usize) -> Vec<StyledLine> {
+    let inner = width.saturating_sub(2);
+    let diff = longhaul_workspace::unified_diff(("proposed", proposed), ("edited", written)).text;
+    diff::lines(&diff, inner).into_iter().map(|line| line.prefixed("  ", Style::PLAIN)).collect()
+}
+
 /// The decision about a call.
 pub(crate) fn decision(approving: &ApprovalDialog, approval: &Approval, width: usize) -> Vec<StyledLine> {
     let (mark, text) = match approval {
@@ -110,7 +117,7 @@ pub(crate) fn decision(approving: &ApprovalDialog, approval: &Approval, width: u
             let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
             ("✓ ", format!("always allowed {reach}: {}", rule.unwrap_or_default()))
         }
-        Approval::Edited(_) => ("✓ ", "allowed with your edits".to_string()),
+        Approval::Edited(_) | Approval::Rewritten(_) => ("✓ ", "allowed with your edits".to_string()),
         Approval::Denied { reason: Some(reason) } => ("✗ ", format!("denied: {reason}")),
         Approval::Denied { reason: None } => ("✗ ", "denied".to_string()),
         Approval::Stop => ("✗ ", "stopped".to_string()),
@@ -203,19 +210,27 @@ const KEYS: &[(&str, &str)] = &[
     ("Up, Down", "Browse the input history; Ctrl-R searches it"),
     ("Ctrl-O", "Unfold the last folded output; again for earlier ones"),
     ("Ctrl-G", "Open the input in your editor"),
+    ("Ctrl-V", "Attach the image in the clipboard; a pasted path of an image does so, too"),
     ("Shift-Tab", "Change the approval mode"),
     ("Ctrl-T", "Show or hide thoughts"),
     ("Ctrl-L", "Clear the screen"),
-    ("@file", "Attach a file"),
+    ("@file, @folder/", "Attach a file or the files of a folder"),
     ("!command", "Run a shell command; the model gets its output with your next message"),
 ];
 
 /// The help: commands and keys.
-pub(crate) fn help(skills: &[SkillCommand], width: usize) -> Vec<StyledLine> {
+pub(crate) fn help(custom: &[OfferedCommand], skills: &[SkillCommand], width: usize) -> Vec<StyledLine> {
     let mut page = Page::new("Commands");
     for slash in slash::ALL {
         let takes = if slash.takes.is_empty() { String::new() } else { format!(" {}", slash.takes) };
         page.fact(format!("/{}{takes}", slash.name), slash.does);
+    }
+    if !custom.is_empty() {
+        page.heading("Custom commands");
+    }
+    for command in custom {
+        let takes = if command.takes.is_empty() { String::new() } else { format!(" {}", command.takes) };
+        page.fact(format!("/{}{takes}", command.name), command.does.as_str());
     }
     if !skills.is_empty() {
         page.heading("Skills");

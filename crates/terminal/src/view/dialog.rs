@@ -69,6 +69,9 @@ fn choosing(state: &UiState, approving: &ApprovalDialog, title: &str, leaving: &
                 let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
                 format!("always: {}", rule.unwrap_or_default())
             }
+            ApprovalChoice::Edit if approving.request.proposal.is_some() => {
+                "edit the file in your editor first".to_string()
+            }
             ApprovalChoice::Edit => "edit first".to_string(),
             ApprovalChoice::Deny => "no, with a reason".to_string(),
             ApprovalChoice::Reach(Reach::Session) => "in this session".to_string(),

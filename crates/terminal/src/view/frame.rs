@@ -14,6 +14,8 @@ const MAX_INPUT: usize = 10;
 const MAX_COMPLETIONS: usize = 8;
 /// The most lines of a running tool's output.
 const MAX_OUTPUT: usize = 3;
+/// The rows above the input that are always shown, if there is room.
+const MIN_ABOVE: usize = 6;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 /// The height from which on a blank row separates the input.
 const ROOMY: usize = 20;
@@ -37,7 +39,9 @@ pub(crate) fn frame(state: &UiState) -> Frame {
     if state.size.height >= ROOMY {
         above.push(StyledLine::default());
     }
-    let most = room.saturating_sub(below.lines.len());
+    // Half of the screen: when the window is made narrower, the rows are wrapped, and what the screen cannot hold any more could
+    // not be cleared.
+    let most = room.saturating_sub(below.lines.len()).min((room / 2).max(MIN_ABOVE));
     if above.len() > most {
         above.drain(..above.len() - most);
     }

@@ -14,7 +14,7 @@ mod tool;
 use std::time::Duration;
 
 pub(crate) use blocks::{
-    approval_request, decision, help, notice, resumed_session, thoughts, turn_end, user_message,
+    approval_request, decision, help, notice, resumed_session, rewrite, thoughts, turn_end, user_message,
 };
 #[cfg(test)]
 pub(crate) use card::report;
@@ -22,6 +22,7 @@ pub(crate) use card::{CompactionCard, stage};
 pub(crate) use field::Frame;
 pub(crate) use frame::{frame, input_width};
 pub(crate) use review::waiting_page;
+pub(crate) use status::title;
 pub(crate) use tool::{command_output, describe_call, finished_tool, unfolded};
 
 /// The lines of the current dialog.

@@ -5,8 +5,9 @@ use longhaul_display::{Style, StyledLine};
 use longhaul_policy::ApprovalMode;
 
 use super::{meter, money, plural};
-use crate::state::{EXIT_WINDOW, UiState};
+use crate::state::{Dialog, EXIT_WINDOW, UiState};
 use crate::status_line::StatusLine;
+use crate::vim::VimMode;
 
 /// The lines below the input.
 pub(super) fn lines(state: &UiState) -> Vec<StyledLine> {
@@ -43,9 +44,28 @@ pub(super) fn lines(state: &UiState) -> Vec<StyledLine> {
     }
 }
 
+/// The terminal's title: the folder, and whether something runs or waits.
+pub(crate) fn title(state: &UiState) -> String {
+    let folder = state.status.folder.rsplit(['/', '\\']).next().unwrap_or_default();
+    let mark = match (state.dialogs.front(), state.is_busy()) {
+        (Some(Dialog::Approval(_) | Dialog::Question(_)), _) => "? ",
+        (_, true) => "● ",
+        (_, false) => "",
+    };
+    match folder {
+        "" => format!("{mark}Longhaul"),
+        folder => format!("{mark}{folder} – Longhaul"),
+    }
+}
+
 /// The facts by importance, each in wordings from long to short; a fact that does not fit is left out.
 fn facts(state: &UiState, status: &StatusLine) -> Vec<(Vec<String>, Style)> {
-    let mut facts = vec![(vec![status.model.clone()], Style::BOLD)];
+    let vim = state.preferences.is_vim.then(|| match state.vim.mode() {
+        VimMode::Insert => (vec!["INSERT".to_string()], Style::FAINT),
+        VimMode::Normal => (vec!["NORMAL".to_string()], Style::CYAN),
+    });
+    let mut facts: Vec<(Vec<String>, Style)> = vim.into_iter().collect();
+    facts.push((vec![status.model.clone()], Style::BOLD));
     let mode = match status.mode {
         ApprovalMode::Default => None,
         ApprovalMode::AutoEdit => Some(("auto-edit", Style::YELLOW)),

@@ -83,15 +83,23 @@ impl JsoncDocument {
     /// # Errors
     /// [`JsoncError`], never of a document that was read.
     pub fn remove(&self, key: &str) -> Result<Self, JsoncError> {
-        let mut document = self.clone();
-        while let Some(index) = document.entries().iter().position(|(name, _)| name == key) {
-            document = Self::parse(document.without_entry(index))?;
-        }
-        Ok(document)
+        self.remove_at(&[key])
     }
 
-    fn entries(&self) -> &[(String, JsoncNode)] {
-        self.root.as_ref().map(JsoncNode::entries).unwrap_or_default()
+    /// The same document without the last of `keys`, each of which stands in the object under the one before. Objects that
+    /// it leaves empty stay.
+    ///
+    /// # Errors
+    /// [`JsoncError`], never of a document that was read.
+    pub fn remove_at(&self, keys: &[&str]) -> Result<Self, JsoncError> {
+        let Some((last, above)) = keys.split_last() else { return Ok(self.clone()) };
+        let mut document = self.clone();
+        loop {
+            let object = above.iter().try_fold(document.root.as_ref(), |object, key| Some(object?.get(key)));
+            let entries = object.flatten().map(JsoncNode::entries).unwrap_or_default();
+            let Some(index) = entries.iter().position(|(name, _)| name == last) else { return Ok(document) };
+            document = Self::parse(document.without_entry(entries, index))?;
+        }
     }
 
     /// The text with an object behind what is there, which is only space and comments.
@@ -138,10 +146,10 @@ impl JsoncDocument {
         text
     }
 
-    /// The text without a member of the outermost object, the comma that belongs to it, and its line if nothing else is on it.
-    fn without_entry(&self, index: usize) -> String {
+    /// The text without a member of an object, the comma that belongs to it, and its line if nothing else is on it.
+    fn without_entry(&self, entries: &[(String, JsoncNode)], index: usize) -> String {
         let mut text = self.text.clone();
-        let node = &self.entries()[index].1;
+        let node = &entries[index].1;
         let comma = self.comma_after(node);
         let end = comma.map_or(node.span.end, |comma| comma + 1);
         let start = node.key_span.start;
@@ -150,7 +158,7 @@ impl JsoncDocument {
         let is_alone = line > 0 && text[line..start].trim().is_empty() && text[end..rest].trim().is_empty();
         text.replace_range(if is_alone { line..rest } else { start..end }, "");
         if comma.is_none()
-            && let Some((_, before)) = index.checked_sub(1).map(|before| &self.entries()[before])
+            && let Some((_, before)) = index.checked_sub(1).map(|before| &entries[before])
             && let Some(comma) = self.comma_after(before)
         {
             text.remove(comma);
@@ -258,6 +266,11 @@ mod tests {
         check_without("{\n  \"a\": 1,\n  \"b\": 2, // two\n}", "{\n  \"a\": 1,\n   // two\n}");
         check_without("{\"b\": 1, \"a\": 2, \"b\": 3,}", "{ \"a\": 2, }");
         check_without("", "");
+        let inner = parse("{\n  \"a\": { // mine\n    \"b\": 1,\n    \"c\": 2 // two\n  }\n}");
+        let left = inner.remove_at(&["a", "b"]).expect("a document");
+        assert_eq!(left.text(), "{\n  \"a\": { // mine\n    \"c\": 2 // two\n  }\n}");
+        assert_eq!(inner.remove_at(&["a", "x"]).expect("a document"), inner);
+        assert_eq!(inner.remove_at(&["x", "b"]).expect("a document"), inner);
     }
 
     #[test]

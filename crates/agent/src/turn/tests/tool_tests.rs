@@ -9,7 +9,8 @@ use longhaul_conversation::{
 use longhaul_policy::{
     Policy, PolicyPlaces, Reach, RuleTier, SavedFiles, Situation, default_rules, parse_rules,
 };
-use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
+use longhaul_tools::{BoxFuture, Preview, Replace, Roots, Tool, ToolAnswer, ToolInvocation, WriteFile};
+use longhaul_workspace::Ignoring;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
@@ -123,6 +124,19 @@ pub(super) fn attended(answers: impl IntoIterator<Item = Approval>) -> (Trial, R
     (trial, ran, asked)
 }
 
+/// The real tools for files in a folder of their own, and a user who answers these.
+fn with_files(answers: impl IntoIterator<Item = Approval>) -> (Trial, Asked) {
+    let mut settings = settings(32_000);
+    settings.permissions.situation = Situation::default();
+    let mut trial = Trial::with(settings);
+    let roots = Roots::new(trial.folder.path(), &[]).unwrap();
+    trial.tools.push(Box::new(Replace::new(roots.clone(), Ignoring::default())));
+    trial.tools.push(Box::new(WriteFile::new(roots)));
+    let asked = Asked::default();
+    trial.approver = Box::new(Script::new(answers, asked.clone()));
+    (trial, asked)
+}
+
 pub(super) fn call(id: &str, name: &str, args: Value) -> Part {
     Part::call(ToolCall::new(id, name).with_args(args))
 }
@@ -212,6 +226,40 @@ fn the_user_is_asked_and_decides() {
     assert_eq!(statuses, [Succeeded, Cancelled, Succeeded, Cancelled, Cancelled]);
     assert_eq!(asked.lock().unwrap().len(), 4);
     assert!(matches!(asked.lock().unwrap()[0].preview, Preview::Change { .. }));
+    trial.check_valid();
+}
+
+#[test]
+fn a_file_that_the_user_rewrote_is_what_is_written() {
+    let (mut trial, asked) = with_files([
+        Approval::Rewritten("one\nTWO\n".into()),
+        Approval::Rewritten("one\nTWO\nthree, edited\n".into()),
+    ]);
+    let file = trial.folder.path().join("a.txt");
+    std::fs::write(&file, "one\ntwo\n").unwrap();
+    let name = file.display().to_string();
+    let model = ScriptedModel::new([
+        ScriptedReply::parts([call(
+            "c1",
+            "replace",
+            json!({"file_path": name, "old_string": "two", "new_string": "2"}),
+        )]),
+        ScriptedReply::parts([call(
+            "c2",
+            "write_file",
+            json!({"file_path": name, "content": "one\nTWO\nthree\n"}),
+        )]),
+        ScriptedReply::text("Done."),
+    ]);
+    assert_eq!(trial.run("Write.", &model), TurnEnd::Finished(FinishReason::Stop));
+    let proposed: Vec<String> =
+        asked.lock().unwrap().iter().map(|request| request.proposal.clone().unwrap().text).collect();
+    assert_eq!(proposed, ["one\n2\n", "one\nTWO\nthree\n"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\nTWO\nthree, edited\n");
+    let results = results(&trial);
+    for (told, line) in [(&results[0].2, "\n-2\n+TWO\n"), (&results[1].2, "\n-three\n+three, edited\n")] {
+        assert!(told.contains("The user edited your proposed content") && told.contains(line), "{told}");
+    }
     trial.check_valid();
 }
 

@@ -1,6 +1,8 @@
 //! `longhaul` on a terminal: the interactive agent.
 
+mod config;
 mod export;
+mod looks;
 mod memory;
 mod services;
 mod skills;
@@ -74,11 +76,15 @@ pub(crate) fn run(
     });
     greeting.extend(warnings.take());
     let folder = std::env::current_dir().context("the current folder does not exist")?;
+    let is_coloured = Screen::of_stdout(color).is_coloured();
+    let (preferences, doubts) = looks::preferences(settings, is_coloured);
+    greeting.extend(doubts);
     let screen = Options {
-        is_coloured: Screen::of_stdout(color).is_coloured(),
+        preferences,
         surface: surface(options, settings),
         folder_name: short_name(&folder, surroundings.user_home.as_deref()),
         folder,
+        user_home: surroundings.user_home.clone(),
         history: Some(home.root().join("longhaul").join("typed.jsonl")),
         editor: editor().unwrap_or_else(|| "vi".to_string()),
         greeting,
@@ -90,7 +96,7 @@ pub(crate) fn run(
     let is_own_model = |model: &str| providers.provider_of(model) == Some(&own);
     let start = |speaker: &NoticeSender| {
         voice.set(speaker.clone()).ok();
-        TerminalServices::begin(options, settings, home, models, (chosen, helpers), found)
+        TerminalServices::begin(options, settings, home, models, (chosen, helpers), found, is_coloured)
             .map_err(|error| error_notice(&error))
     };
     let over = CancellationToken::new();

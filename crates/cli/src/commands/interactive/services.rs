@@ -4,26 +4,28 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use anyhow::anyhow;
-use longhaul_agent::{Agent, AgentDeps, SessionMemory};
+use longhaul_agent::{Agent, AgentDeps, CommandPiece, SessionMemory};
 use longhaul_app::agent::{AgentResources, Attendance, HelperModels, OPEN_CHOICE};
 use longhaul_app::clock::now;
+use longhaul_app::commands::CustomCommands;
 use longhaul_app::models::{ChosenModel, Models, SessionModels};
 use longhaul_app::project::Project;
 use longhaul_app::sessions::{self, FoundSession};
-use longhaul_app::settings::{Settings, load_here};
+use longhaul_app::settings::{Settings, load_here, setting_keys};
 use longhaul_app::{environment, trust};
 use longhaul_conversation::Usage;
+use longhaul_display::Palette;
 use longhaul_engine::RecordId;
 use longhaul_mcp_client::ServerStatus;
 use longhaul_memory::{MemorySettings, Places};
 use longhaul_terminal::{
-    InboxItem, InboxKind, MemoryReply, MemoryRequest, Notice, OpenedSession, Page, ReviewDecision, Services,
-    SessionChoice, SkillChoice, Spender,
+    ChangedSetting, CustomCommand, InboxItem, InboxKind, MemoryReply, MemoryRequest, Notice, Offers,
+    OpenedSession, Page, ReviewDecision, Services, SessionChoice, SkillChoice, Spender,
 };
 use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Trust};
 
-use super::{error_notice, export, memory, skills, waiting};
+use super::{config, error_notice, export, looks, memory, skills, waiting};
 use crate::options::TalkOptions;
 use crate::output::{ago, plural, thousands};
 
@@ -40,6 +42,10 @@ pub(super) struct TerminalServices<'s> {
     session: String,
     /// The model that the user named for the whole program.
     asked: Option<String>,
+    /// The custom commands of the user and the project.
+    commands: CustomCommands,
+    /// Enables colours.
+    is_coloured: bool,
 }
 
 impl<'s> TerminalServices<'s> {
@@ -51,6 +57,7 @@ impl<'s> TerminalServices<'s> {
         models: Models<'s>,
         parts: (ChosenModel, HelperModels),
         found: Option<FoundSession>,
+        is_coloured: bool,
     ) -> anyhow::Result<(Self, OpenedSession)> {
         let (work, attendance) = (options.work.to_agent_options(), Attendance::Attended);
         let warnings = Warnings::default();
@@ -64,8 +71,17 @@ impl<'s> TerminalServices<'s> {
             None => sessions::begin()?,
         };
         let places = (memory.places().clone(), memory.settings().clone());
-        let mut services =
-            Self { deps, memory: places, edits: None, session: String::new(), asked: options.model.clone() };
+        let commands = deps.custom_commands();
+        notices.extend(commands.broken().map(|(_, reason)| Notice::warning(reason)));
+        let mut services = Self {
+            deps,
+            memory: places,
+            edits: None,
+            session: String::new(),
+            asked: options.model.clone(),
+            commands,
+            is_coloured,
+        };
         let mut opened = services.agent(opened, memory);
         notices.append(&mut opened.notices);
         Ok((services, OpenedSession { notices, ..opened }))
@@ -123,6 +139,28 @@ impl<'s> TerminalServices<'s> {
         // The agent's thread has a runtime of its own, in which nothing may wait.
         let found = std::thread::scope(|scope| scope.spawn(find).join());
         found.unwrap_or_else(|_| Err(anyhow!("the search for the model failed")))
+    }
+
+    /// The models that the server of the present provider offers, each with its window as far as the server states it.
+    fn offered_models(&self) -> Vec<(String, String)> {
+        let models = &self.deps.models;
+        let ask = || models.offers(Some(self.deps.model.provider()));
+        // The agent's thread has a runtime of its own, in which nothing may wait.
+        let offers = std::thread::scope(|scope| scope.spawn(ask).join());
+        let offers = offers.ok().and_then(Result::ok).unwrap_or_default();
+        let offered = offers.into_iter().flat_map(|offer| {
+            let (provider, host) = (offer.provider, offer.host);
+            let models = offer.offered.unwrap_or_default().into_iter();
+            models.map(move |model| {
+                let window = model.window.map(|window| format!(", {} tokens", thousands(window.0)));
+                let told = format!("  ({host}{})", window.unwrap_or_default());
+                (format!("{provider}/{}", model.name), told)
+            })
+        });
+        let own = &self.deps.model.full_name;
+        offered
+            .filter(|(name, _)| name != own && name.split_once('/').is_none_or(|(_, name)| name != own))
+            .collect()
     }
 
     /// Reloads skills and tells the model; returns what was added and removed.
@@ -220,7 +258,12 @@ impl Services for TerminalServices<'_> {
     }
 
     fn models(&self) -> Vec<String> {
-        self.deps.models.known()
+        let offered = self.offered_models();
+        let is_offered = |name: &String| {
+            offered.iter().any(|(known, _)| known.split_once('/').is_some_and(|(_, known)| known == name))
+        };
+        let others = self.deps.models.known().into_iter().filter(|name| !is_offered(name));
+        offered.iter().map(|(name, told)| format!("{name}{told}")).chain(others).collect()
     }
 
     fn resume_command(&self) -> Option<String> {
@@ -307,6 +350,52 @@ impl Services for TerminalServices<'_> {
 
     fn reload_skills(&mut self, agent: &mut Agent) -> Result<String, Notice> {
         self.try_reload_skills(agent).map_err(|error| error_notice(&error))
+    }
+
+    fn offers(&self) -> Offers {
+        let command = |custom: &longhaul_app::commands::CustomCommand| CustomCommand {
+            name: custom.name.clone(),
+            takes: custom.argument_hint.clone(),
+            does: custom.description.clone(),
+        };
+        // A name that is typed all the same is answered with the reason.
+        let broken = self.commands.broken().map(|(name, _)| CustomCommand {
+            name: name.to_string(),
+            does: "Cannot be used: its file is broken".to_string(),
+            ..CustomCommand::default()
+        });
+        let settings = load_here().map(|loaded| loaded.settings).unwrap_or_default();
+        Offers {
+            commands: self.commands.iter().map(command).chain(broken).collect(),
+            settings: setting_keys().map(|(key, about)| (key.to_string(), about.to_string())).collect(),
+            themes: looks::themes(&settings),
+        }
+    }
+
+    fn custom_command(&self, name: &str, words: &str) -> Result<Vec<CommandPiece>, Notice> {
+        self.commands.fill(name, words).map_err(|error| error_notice(&error))
+    }
+
+    fn settings_page(&self, key: Option<&str>) -> Result<Page, Notice> {
+        config::page(&self.deps.home, key).map_err(|error| error_notice(&error))
+    }
+
+    fn change_setting(&mut self, key: &str, value: Option<&str>) -> Result<ChangedSetting, Notice> {
+        if let ("ui.theme", Some(name)) = (key, value) {
+            let themes = load_here().map(|loaded| looks::themes(&loaded.settings)).unwrap_or_default();
+            if Palette::named(name).is_none() && !themes.iter().any(|(known, _)| known == name) {
+                let known: Vec<&str> = themes.iter().map(|(known, _)| known.as_str()).collect();
+                return Err(Notice::error(format!("Unknown theme: {name}."))
+                    .with_hint(format!("Choose one of {}.", known.join(", "))));
+            }
+        }
+        let changed = config::change(&self.deps.home, key, value).and_then(|notice| {
+            let (preferences, doubts) = looks::preferences(&load_here()?.settings, self.is_coloured);
+            // A theme that cannot be shown is said to be so instead.
+            let notice = doubts.into_iter().next().unwrap_or(notice);
+            Ok(ChangedSetting { notice, preferences })
+        });
+        changed.map_err(|error| error_notice(&error))
     }
 
     fn inbox(&self, inbox: InboxKind) -> Result<Vec<InboxItem>, Notice> {

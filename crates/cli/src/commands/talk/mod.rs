@@ -8,8 +8,11 @@ mod words;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use longhaul_agent::{AgentDeps, AgentError, Attachments, LimitOf, TurnEnd, attach_files};
+use longhaul_agent::{
+    AgentDeps, AgentError, Attachments, CommandPiece, FilledCommand, LimitOf, TurnEnd, attach_files,
+};
 use longhaul_app::agent::{AgentResources, Attendance, HelperModels, SessionSummariser};
+use longhaul_app::commands::CustomCommands;
 use longhaul_app::environment;
 use longhaul_app::failure::hinted;
 use longhaul_app::models::Models;
@@ -93,6 +96,7 @@ fn talk(
     let parts = (chosen, helpers);
     let (mut deps, memory) =
         AgentResources::load(work, settings, home, attendance, models, parts, |text| reporter.warn(text))?;
+    let command = custom_command(&typed_text(&words), &deps.custom_commands())?;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open()?,
@@ -119,7 +123,7 @@ fn talk(
                 reporter.warn(&format!("MCP server {} is not available: {reason}", report.name));
             }
         }
-        let Attachments { parts, problems, .. } = attach_files(
+        let found = attach_files(
             &typed_text(&words),
             &environment::current_folder(),
             host.tools,
@@ -127,9 +131,21 @@ fn talk(
             cancel,
         )
         .await;
+        found.describe_as_text().into_iter().for_each(|text| reporter.note(text.trim_end_matches('.')));
+        let Attachments { parts, problems, .. } = found;
         problems.iter().for_each(|problem| reporter.warn(problem.trim_end_matches('.')));
-        // The bare name of a prompt says nothing to a model.
-        let end = match filled_in_prompt(&typed_text(&words), host.servers, cancel).await {
+        // The bare name of a prompt or command says nothing to a model.
+        let filled = match &command {
+            Some((name, pieces)) => {
+                let filled =
+                    agent.fill_in_command(pieces, &environment::current_folder(), &host, cancel).await;
+                filled
+                    .map(|filled| command_parts(name, filled))
+                    .map_err(|reason| format!("/{name} was not sent: {}", visible(&reason)))
+            }
+            None => filled_in_prompt(&typed_text(&words), host.servers, cancel).await,
+        };
+        let end = match filled {
             Ok(filled) => {
                 let words = words.into_iter().chain(parts).chain(filled).collect();
                 agent.run_turn_with(words, &host, cancel).await.map(Ok)
@@ -238,6 +254,25 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
             Err(hinted(anyhow!("reached the limit of {limit} model calls in {scope}"), hint))
         }
     }
+}
+
+/// The custom command that a text such as `/git:commit now` names, with its pieces.
+fn custom_command(
+    typed: &str,
+    commands: &CustomCommands,
+) -> anyhow::Result<Option<(String, Vec<CommandPiece>)>> {
+    let Some(typed) = typed.trim().strip_prefix('/') else { return Ok(None) };
+    let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    if !commands.has(name) {
+        return Ok(None);
+    }
+    Ok(Some((name.to_string(), commands.fill(name, arguments.trim())?)))
+}
+
+/// The parts of a message for a custom command. What its file says is not what the user typed.
+fn command_parts(name: &str, filled: FilledCommand) -> Vec<Part> {
+    let text = quote_in_tag("custom_command", "name", name, &filled.text);
+    std::iter::once(Part::text(Origin::Hook, text)).chain(filled.media).collect()
 }
 
 /// The prompt of an MCP server that a text such as `/review --lang=rust` names, filled in; nothing if it names none. An error says

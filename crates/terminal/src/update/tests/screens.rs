@@ -74,6 +74,7 @@ fn change() -> ApprovalRequest {
         preview: Preview::Change { path: "src/lib.rs".into(), diff: diff.into() },
         reason: Some("A rule of yours says to ask about src/.".into()),
         always: None,
+        proposal: None,
     }
 }
 
@@ -92,6 +93,15 @@ fn of_prompt(album: &mut Album, width: usize) {
     let mut pasting = harness(width);
     pasting.handle(UiInput::Paste("line\n".repeat(40)));
     album.keep("a long paste", &mut pasting);
+    let mut showing = harness(width);
+    showing.type_text("What is wrong here? ");
+    let image = PastedImage { mime: "image/png", bytes: vec![0; 34_500] };
+    showing.handle(UiInput::Image(Ok(image), String::new()));
+    album.keep("an image is attached", &mut showing);
+    let mut commanding = harness(width);
+    commanding.state.preferences.is_vim = true;
+    commanding.type_text("Fix it").press(KeyCode::Esc);
+    album.keep("vim keys in normal mode", &mut commanding);
     let mut searching = harness(width);
     searching.state.history.add("cargo test");
     searching.control('r').type_text("car");
@@ -180,6 +190,13 @@ fn of_questions(album: &mut Album, width: usize) {
     album.keep("a change is asked about", &mut changed);
     changed.press(KeyCode::Char('e')).look().type_text(" {").press(KeyCode::Enter);
     album.keep("arguments that are no JSON", &mut changed);
+    let mut proposed = harness(width);
+    let proposal = Proposal { path: "/app/src/lib.rs".into(), text: "fn a() {}\nfn b() { a() }\n".into() };
+    let request = ApprovalRequest { proposal: Some(proposal), ..change() };
+    proposed.enter("Do it.").receive(DriverMessage::ApprovalRequested(PromptId(4), request)).look();
+    album.keep("a file is proposed", &mut proposed);
+    proposed.handle(UiInput::EditedProposal(PromptId(4), Ok("fn a() {}\nfn b() {}\n".into())));
+    album.keep("the file was edited", &mut proposed);
     let mut questioned = harness(width);
     let question =
         UserQuestion { text: "Which database?".into(), options: vec!["SQLite".into(), "Postgres".into()] };

@@ -8,7 +8,8 @@ mod stage;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use longhaul_terminal::{DemoScript, ExitReason, Notice, Options, Pace, Surface};
+use longhaul_display::Palette;
+use longhaul_terminal::{DemoScript, ExitReason, Notice, Options, Pace, Preferences, Surface};
 
 use self::stage::Stage;
 use crate::output::{self, Screen};
@@ -24,10 +25,14 @@ pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
         Notice::info("A scripted session in the real interface: no key, no network, nothing saved.")
             .with_hint("Press any key to skip ahead, Esc to quit.");
     let options = Options {
-        is_coloured: screen.is_coloured(),
+        preferences: Preferences {
+            palette: screen.is_coloured().then_some(Palette::TERMINAL),
+            ..Preferences::default()
+        },
         surface: Surface::Screen,
         folder: project.clone(),
         folder_name: format!("~/{}", scene::PROJECT),
+        user_home: None,
         history: None,
         editor: String::new(),
         greeting: vec![greeting],
