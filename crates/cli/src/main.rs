@@ -94,6 +94,7 @@ fn run() -> ExitCode {
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Install(options) => commands::install::run(options, color),
         Command::Uninstall(options) => commands::install::run_uninstall(options, color),
+        Command::Gateway(args) => return exit(commands::gateway::run(args, load_settings, &screen), color),
         Command::Guard(args) => commands::guard::run(args, &screen),
         Command::Report(options) => find_session(&mut options.session)
             .and_then(|()| load_settings())

@@ -7,6 +7,7 @@ mod compaction;
 mod document;
 mod edit;
 mod expand;
+mod gateway;
 mod keys;
 mod kind;
 mod layers;
@@ -25,6 +26,7 @@ mod unread;
 mod work;
 
 pub(crate) use edit::{set_entry, set_list};
+pub use gateway::GatewayConfig;
 pub use layers::Settings;
 pub use load::{FileOwner, LoadedSettings, load_here, load_here_with};
 pub use problem::{FileLine, SettingsError, SettingsFault, SettingsWarning, UnsupportedKey, WrongValue};

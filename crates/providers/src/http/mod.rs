@@ -3,12 +3,14 @@
 mod dial;
 mod network;
 mod proxy;
+mod relay;
 mod tls;
 mod trust;
 
 pub use dial::{Connection, Dial, DialError, Dialling, Io, Target};
 pub use network::{HttpClient, Network};
 pub use proxy::Proxies;
+pub use relay::{RelayBody, RelayClient, RelayError};
 pub use trust::{Certificates, CertificatesError};
 
 pub(crate) use network::innermost;
