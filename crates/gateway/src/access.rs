@@ -113,11 +113,27 @@ mod tests {
 
     #[test]
     fn only_own_names_are_answered() {
-        for host in ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080", "gateway.internal", "gateway.internal:443"] {
+        for host in [
+            "127.0.0.1:8080",
+            "localhost:8080",
+            "LOCALHOST:8080",
+            "[::1]:8080",
+            "gateway.internal",
+            "gateway.internal:443",
+        ] {
             check(None, &[("host", host)], Ok(()));
         }
         // Names that a stranger can point here.
-        for host in ["example.org:8080", "127.0.0.1.example.org:8080", "localhost.example.org:8080", "127.0.0.1:8081", "127.0.0.1", "", "evil:127.0.0.1:8080", "[::1]"] {
+        for host in [
+            "example.org:8080",
+            "127.0.0.1.example.org:8080",
+            "localhost.example.org:8080",
+            "127.0.0.1:8081",
+            "127.0.0.1",
+            "",
+            "evil:127.0.0.1:8080",
+            "[::1]",
+        ] {
             check(None, &[("host", host)], Err(Refusal::ForeignHost));
         }
         check(None, &[], Err(Refusal::ForeignHost));
@@ -127,7 +143,11 @@ mod tests {
     #[test]
     fn web_pages_are_refused_whatever_they_know() {
         for origin in ["https://example.org", "null", "http://127.0.0.1:8080", "http://localhost:8080"] {
-            check(Some(TOKEN), &[("host", "127.0.0.1:8080"), ("origin", origin), ("x-longhaul-token", TOKEN)], Err(Refusal::ForeignOrigin));
+            check(
+                Some(TOKEN),
+                &[("host", "127.0.0.1:8080"), ("origin", origin), ("x-longhaul-token", TOKEN)],
+                Err(Refusal::ForeignOrigin),
+            );
         }
     }
 

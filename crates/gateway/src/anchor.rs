@@ -23,7 +23,8 @@ pub(crate) struct Anchor {
 pub(crate) fn deepest<'a>(anchors: &'a [Anchor], chain: &[ChainHash]) -> Option<&'a Anchor> {
     let stands = |anchor: &&Anchor| {
         // A tail must be left behind it.
-        anchor.count < chain.len() && anchor.count.checked_sub(1).is_some_and(|last| chain[last] == anchor.chain)
+        anchor.count < chain.len()
+            && anchor.count.checked_sub(1).is_some_and(|last| chain[last] == anchor.chain)
     };
     anchors.iter().filter(stands).max_by_key(|anchor| anchor.count)
 }

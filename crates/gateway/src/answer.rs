@@ -61,7 +61,11 @@ pub(crate) fn read_answer(family: Family, copy: &AnswerCopy) -> Answer {
             events.into_iter().for_each(|event| builder.add(event));
             let usage = builder.usage.clone();
             let message = builder.into_message("answer");
-            Answer { usage, message: Some(message).filter(|message| !message.parts.is_empty()), refusal: None }
+            Answer {
+                usage,
+                message: Some(message).filter(|message| !message.parts.is_empty()),
+                refusal: None,
+            }
         }
     }
 }
@@ -93,7 +97,10 @@ fn refusal_text(bytes: &[u8]) -> String {
     const LONGEST: usize = 2_000;
     let value: Value = serde_json::from_slice(bytes).unwrap_or_default();
     let value = value.get(0).unwrap_or(&value);
-    let message = value["error"]["message"].as_str().or_else(|| value["error"].as_str()).or_else(|| value["message"].as_str());
+    let message = value["error"]["message"]
+        .as_str()
+        .or_else(|| value["error"].as_str())
+        .or_else(|| value["message"].as_str());
     let text = message.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), str::to_string);
     text.chars().take(LONGEST).collect()
 }
@@ -101,8 +108,20 @@ fn refusal_text(bytes: &[u8]) -> String {
 /// True if a refusal names a part of the request that rewriting touches: pairs, reasoning, signatures, roles.
 pub(crate) fn names_our_part(status: StatusCode, refusal: &str) -> bool {
     const PARTS: &[&str] = &[
-        "tool_use", "tool_result", "tool_call", "thinking", "signature", "reasoning", "function_call", "function response",
-        "functioncall", "required following item", "messages.0", "messages.1", "cache_control", "roles must alternate",
+        "tool_use",
+        "tool_result",
+        "tool_call",
+        "thinking",
+        "signature",
+        "reasoning",
+        "function_call",
+        "function response",
+        "functioncall",
+        "required following item",
+        "messages.0",
+        "messages.1",
+        "cache_control",
+        "roles must alternate",
     ];
     let lower = refusal.to_ascii_lowercase();
     status == StatusCode::BAD_REQUEST && PARTS.iter().any(|part| lower.contains(part))
@@ -117,7 +136,12 @@ mod tests {
     fn copy(status: u16, kind: &str, pieces: &[&str]) -> AnswerCopy {
         let headers = [(CONTENT_TYPE, kind.parse().expect("a header"))].into_iter().collect();
         let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece.as_bytes())).collect();
-        AnswerCopy { status: StatusCode::from_u16(status).expect("a status"), headers, pieces, is_whole: true }
+        AnswerCopy {
+            status: StatusCode::from_u16(status).expect("a status"),
+            headers,
+            pieces,
+            is_whole: true,
+        }
     }
 
     const STREAM: &[&str] = &[

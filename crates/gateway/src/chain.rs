@@ -39,7 +39,8 @@ impl TenantKey {
     pub(crate) fn of(secret: &[u8; 32], credential: Option<&str>) -> Self {
         let credential = credential.unwrap_or_default().trim();
         let token = credential.strip_prefix("Bearer ").unwrap_or(credential);
-        let is_sign_in = token.starts_with("sk-ant-oat") || token.starts_with("eyJ") || token.starts_with("ya29.");
+        let is_sign_in =
+            token.starts_with("sk-ant-oat") || token.starts_with("eyJ") || token.starts_with("ya29.");
         let name = if is_sign_in { "sign-in" } else { token };
         Self(*blake3::keyed_hash(secret, name.as_bytes()).as_bytes())
     }
@@ -191,9 +192,19 @@ mod tests {
         let plain = r#"{"role":"user","content":"hello"}"#;
         check_other(plain, r#"{"role":"user","content":"Hello"}"#);
         check_other(plain, r#"{"role":"assistant","content":"hello"}"#);
-        check_other(plain, r#"{"role":"user","content":[{"type":"text","text":"hel"},{"type":"text","text":"lo"}]}"#);
-        check_other(plain, r#"{"role":"user","content":[{"type":"text","text":"hello"},{"type":"text","text":""}]}"#);
-        let call = |input: &str| format!(r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"a","name":"B","input":{input}}}]}}"#);
+        check_other(
+            plain,
+            r#"{"role":"user","content":[{"type":"text","text":"hel"},{"type":"text","text":"lo"}]}"#,
+        );
+        check_other(
+            plain,
+            r#"{"role":"user","content":[{"type":"text","text":"hello"},{"type":"text","text":""}]}"#,
+        );
+        let call = |input: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"a","name":"B","input":{input}}}]}}"#
+            )
+        };
         check_other(&call(r#"{"n":1}"#), &call(r#"{"n":1.0}"#));
         check_other(&call(r#"{"cache_control":1}"#), &call(r#"{}"#));
         check_other(r#"{"role":"user","content":""}"#, r#"{"role":"user","content":[]}"#);

@@ -40,7 +40,11 @@ impl CacheRates {
             Family::Responses | Family::Chat => match name {
                 _ if name.starts_with("gpt-4o") => of(0.5, 1.0, minutes(10)),
                 _ if name.starts_with("gpt-4.1") => of(0.25, 1.0, minutes(10)),
-                _ if name.starts_with("gpt-6") || ["gpt-5.6", "gpt-5.7", "gpt-5.8", "gpt-5.9"].iter().any(|new| name.starts_with(new)) => {
+                _ if name.starts_with("gpt-6")
+                    || ["gpt-5.6", "gpt-5.7", "gpt-5.8", "gpt-5.9"]
+                        .iter()
+                        .any(|new| name.starts_with(new)) =>
+                {
                     of(0.1, 1.25, minutes(30))
                 }
                 _ => of(0.1, 1.0, minutes(10)),

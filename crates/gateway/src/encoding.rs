@@ -123,7 +123,11 @@ mod tests {
         let encoding = Encoding::of(&headers).expect("a known encoding");
         assert_eq!(encoding.decode(body, 100).as_deref(), Some(TEXT), "{name}");
         assert_eq!(encoding.decode(body, 10), None, "{name} beyond the limit");
-        assert!(encoding.decode(b"\x00garbage", 100).is_none_or(|out| encoding == Encoding::Identity || out != TEXT));
+        assert!(
+            encoding
+                .decode(b"\x00garbage", 100)
+                .is_none_or(|out| encoding == Encoding::Identity || out != TEXT)
+        );
     }
 
     #[test]

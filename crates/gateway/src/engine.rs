@@ -158,12 +158,13 @@ impl Engine {
         let facts = facts_of(&body)?;
         let tenant_key = TenantKey::of(&self.settings.secret, credential(call.headers));
         let chain = chain_of(&tenant_key, call.family, &body.items);
-        let cuts = find_cuts(call.family, &facts)
-            .unwrap_or(Cuts { head: facts.len(), host: 0, legal: Vec::new() });
+        let cuts =
+            find_cuts(call.family, &facts).unwrap_or(Cuts { head: facts.len(), host: 0, legal: Vec::new() });
         let model = body.text_field("model").map(|model| model.into_owned());
         let model = model.or_else(|| call.path_model.map(str::to_string)).unwrap_or_default();
         let beta = |name: &str| {
-            let mut betas = call.headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+            let mut betas =
+                call.headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
             betas.any(|value| value.contains(name))
         };
         let is_long_window = beta("context-1m");
@@ -175,7 +176,8 @@ impl Engine {
                 learned.unwrap_or_else(|| known_window(&self.settings.user, None, &model, is_long_window))
             }
         };
-        let is_long_lived = facts.iter().any(|item| item.marker.is_some_and(|marker| marker.contains("\"1h\"")));
+        let is_long_lived =
+            facts.iter().any(|item| item.marker.is_some_and(|marker| marker.contains("\"1h\"")));
         Some(Reading {
             limit: request_limit(call.family, window, body.max_output()),
             snapshot_budget: 4_000.min(window * 15 / 100),
@@ -243,7 +245,8 @@ impl Engine {
         {
             known.by_root.insert(root, RootAnchors { anchors, version, used: clock });
             if known.by_root.len() > MOST_ROOTS
-                && let Some(oldest) = known.by_root.iter().min_by_key(|(_, own)| own.used).map(|(root, _)| *root)
+                && let Some(oldest) =
+                    known.by_root.iter().min_by_key(|(_, own)| own.used).map(|(root, _)| *root)
             {
                 known.by_root.remove(&oldest);
             }
@@ -294,10 +297,14 @@ impl Engine {
             Some(ready) => ready,
             // What only pays is made in the background.
             None if occasion == Occasion::Pays => return known.cloned(),
-            None => self.make_anchor(reading, cut, occasion),
+            None => make_anchor(reading, cut, occasion, situation.snapshot_budget()),
         };
         let before = situation.size();
-        let after = Situation { anchor: Some((candidate.anchor.count, candidate.anchor.snapshot.len())), ..situation }.size();
+        let after = Situation {
+            anchor: Some((candidate.anchor.count, candidate.anchor.snapshot.len())),
+            ..situation
+        }
+        .size();
         let notes = AnchorNotes {
             at: call.now,
             occasion: candidate.occasion,
@@ -379,19 +386,6 @@ impl Engine {
         (is_own && after <= situation.limit).then(|| PreparedAnchor { occasion, ..ready.clone() })
     }
 
-    fn make_anchor(&self, reading: &Reading<'_>, cut: usize, occasion: Occasion) -> PreparedAnchor {
-        let budget = TokenCount(reading.snapshot_budget);
-        let snapshot = write_snapshot(&reading.body, reading.cuts.head, cut, budget);
-        let anchor = Anchor {
-            chain: reading.chain[cut - 1],
-            root: reading.chain[0],
-            count: cut,
-            recipe: RECIPE,
-            snapshot: snapshot.into(),
-        };
-        PreparedAnchor { anchor, occasion }
-    }
-
     /// Prepares what the next request may need; called after an answer, off the path of requests.
     pub(crate) fn prepare(&self, call: &Call<'_>, trunk: &SharedTrunk) {
         if self.settings.mode != Mode::On || call.is_count {
@@ -413,9 +407,10 @@ impl Engine {
         const NEAR: f64 = 0.9;
         let nearly = Situation { limit: situation.limit * NEAR, ..situation };
         let plan = plan_request(&nearly);
+        let budget = nearly.snapshot_budget();
         drop(own);
         if let Plan::Compact { cut, occasion } = plan {
-            let prepared = self.make_anchor(&reading, cut, occasion);
+            let prepared = make_anchor(&reading, cut, occasion, budget);
             self.figures.count("prepared");
             locked(trunk).prepared = Some(prepared);
         }
@@ -450,6 +445,18 @@ impl Engine {
             is_client_compaction,
         }
     }
+}
+
+fn make_anchor(reading: &Reading<'_>, cut: usize, occasion: Occasion, budget: f64) -> PreparedAnchor {
+    let snapshot = write_snapshot(&reading.body, reading.cuts.head, cut, TokenCount(budget as u64));
+    let anchor = Anchor {
+        chain: reading.chain[cut - 1],
+        root: reading.chain[0],
+        count: cut,
+        recipe: RECIPE,
+        snapshot: snapshot.into(),
+    };
+    PreparedAnchor { anchor, occasion }
 }
 
 fn replacement<'a>(reading: &'a Reading<'a>, anchor: &'a Anchor) -> Replacement<'a> {

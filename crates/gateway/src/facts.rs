@@ -120,9 +120,12 @@ fn anthropic_block<'a>(block: &'a str, facts: &mut ItemFacts<'a>) -> Option<()> 
     let fields = raw_fields(block)?;
     let kind = text(&fields, "type")?;
     facts.is_barrier |= BARRIERS.contains(&&*kind);
-    facts.marker = facts.marker.or_else(|| value(&fields, "cache_control").filter(|marker| *marker != "null"));
+    facts.marker =
+        facts.marker.or_else(|| value(&fields, "cache_control").filter(|marker| *marker != "null"));
     match &*kind {
-        "text" => facts.cites |= value(&fields, "citations").is_some_and(|list| !matches!(list, "null" | "[]")),
+        "text" => {
+            facts.cites |= value(&fields, "citations").is_some_and(|list| !matches!(list, "null" | "[]"))
+        }
         "image" | "document" => {
             facts.has_documents |= kind == "document";
             facts.weight = facts.weight - block.len() + block.len().min(MEDIA_WEIGHT);
@@ -158,7 +161,8 @@ fn chat<'a>(item: &'a str, fields: &[RawField<'a>]) -> Option<ItemFacts<'a>> {
     let mut facts = ItemFacts::new(side, item.len());
     facts.marker = value(fields, "cache_control").filter(|marker| *marker != "null");
     // Old functions answer by name, to the call right before.
-    facts.is_barrier = role == "function" || value(fields, "function_call").is_some_and(|call| call != "null");
+    facts.is_barrier =
+        role == "function" || value(fields, "function_call").is_some_and(|call| call != "null");
     for call in value(fields, "tool_calls").and_then(raw_items).unwrap_or_default() {
         facts.calls.push(text(&raw_fields(call)?, "id")?);
     }
@@ -317,7 +321,9 @@ mod tests {
                 ),
                 "r" => format!("{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"x\"}}"),
                 "d" => "{\"type\":\"document\",\"source\":{}}".to_string(),
-                "q" => "{\"type\":\"text\",\"text\":\"x\",\"citations\":[{\"document_index\":0}]}".to_string(),
+                "q" => {
+                    "{\"type\":\"text\",\"text\":\"x\",\"citations\":[{\"document_index\":0}]}".to_string()
+                }
                 "x" => "{\"type\":\"compaction\",\"content\":\"x\"}".to_string(),
                 other => panic!("unknown word {other}"),
             };
@@ -332,8 +338,7 @@ mod tests {
         let items = conversation(shape);
         let items: Vec<&str> = items.iter().map(String::as_str).collect();
         let found = cuts(Family::Anthropic, &items);
-        let expected =
-            expected.map(|(head, host, legal)| Cuts { head, host, legal: legal.to_vec() });
+        let expected = expected.map(|(head, host, legal)| Cuts { head, host, legal: legal.to_vec() });
         assert_eq!(found, expected, "{shape}");
     }
 
@@ -369,11 +374,24 @@ mod tests {
         let say = |role: &str| format!(r#"{{"type":"message","role":"{role}","content":[]}}"#);
         let (dev, user, reply) = (say("developer"), say("user"), say("assistant"));
         let reasoning = r#"{"type":"reasoning","encrypted_content":"x","summary":[]}"#;
-        let call = |id: &str| format!(r#"{{"type":"function_call","call_id":"{id}","name":"x","arguments":"{{}}"}}"#);
+        let call = |id: &str| {
+            format!(r#"{{"type":"function_call","call_id":"{id}","name":"x","arguments":"{{}}"}}"#)
+        };
         let output = |id: &str| format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"x"}}"#);
         let items = [
-            dev.clone(), user.clone(), reasoning.into(), call("1"), output("1"), reasoning.into(), call("2"), output("2"),
-            reply, user, reasoning.into(), call("3"), output("3"),
+            dev.clone(),
+            user.clone(),
+            reasoning.into(),
+            call("1"),
+            output("1"),
+            reasoning.into(),
+            call("2"),
+            output("2"),
+            reply,
+            user,
+            reasoning.into(),
+            call("3"),
+            output("3"),
         ];
         let items: Vec<&str> = items.iter().map(String::as_str).collect();
         let expected = Cuts { head: 2, host: 1, legal: vec![5, 8, 10] };

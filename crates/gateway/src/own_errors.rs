@@ -23,7 +23,11 @@ pub(crate) fn json_response(status: StatusCode, value: &Value) -> Response<Relay
 }
 
 /// An error of the gateway's.
-pub(crate) fn error_response(family: Option<Family>, status: StatusCode, message: &str) -> Response<RelayBody> {
+pub(crate) fn error_response(
+    family: Option<Family>,
+    status: StatusCode,
+    message: &str,
+) -> Response<RelayBody> {
     let message = format!("longhaul gateway: {message}");
     let mut response = json_response(status, &error_value(family, status, &message));
     if status == StatusCode::TOO_MANY_REQUESTS {

@@ -63,7 +63,7 @@ pub(crate) struct Situation<'a> {
     pub(crate) anchor: Option<(usize, usize)>,
     /// The most tokens that a request may have.
     pub(crate) limit: f64,
-    /// The budget of a snapshot, in tokens.
+    /// The usual budget of a snapshot, in tokens.
     pub(crate) snapshot: f64,
     pub(crate) rates: CacheRates,
     /// Requests that are expected to follow.
@@ -108,6 +108,14 @@ impl Situation<'_> {
         self.fixed() + snapshot as f64 * self.rate + self.items(from, self.facts.len())
     }
 
+    /// The budget of a snapshot, in tokens: less than usual where instructions and tools leave little room.
+    pub(crate) fn snapshot_budget(&self) -> f64 {
+        const LEAST: f64 = 300.0;
+        const SHARE: f64 = 0.3;
+        let room = self.limit - self.fixed();
+        self.snapshot.min(room * SHARE).max(LEAST)
+    }
+
     /// The history behind the head that would give way now, in tokens.
     fn history(&self, cut: usize) -> f64 {
         let (from, snapshot) = self.anchor.unwrap_or((self.cuts.head, 0));
@@ -117,14 +125,16 @@ impl Situation<'_> {
     /// The cut that leaves the largest tail within its share: before the newest words of a person where that is possible.
     fn choose_cut(&self) -> Option<usize> {
         let known = self.anchor.map_or(0, |(from, _)| from);
-        let room = self.limit - self.fixed() - self.snapshot;
+        let room = self.limit - self.fixed() - self.snapshot_budget();
         let most = self.settings.tail.min(room * TAIL_SHARE);
         let tail = |cut: usize| self.items(cut, self.facts.len());
         let later = || self.cuts.legal.iter().copied().filter(|cut| *cut > known);
         let newest_words = self.facts.iter().rposition(ItemFacts::is_prompt).unwrap_or(0);
         let within = |cut: &usize| tail(*cut) <= most;
         let before_words = later().filter(|cut| *cut <= newest_words).find(within);
-        before_words.or_else(|| later().find(within)).or_else(|| later().last().filter(|cut| tail(*cut) <= room))
+        before_words
+            .or_else(|| later().find(within))
+            .or_else(|| later().last().filter(|cut| tail(*cut) <= room))
     }
 }
 
@@ -138,14 +148,14 @@ pub(crate) fn plan_request(situation: &Situation<'_>) -> Plan {
     if is_too_long {
         return Plan::Compact { cut, occasion: Occasion::Hard };
     }
-    if history < situation.settings.least_history || history < 2.0 * situation.snapshot {
+    if history < situation.settings.least_history || history < 2.0 * situation.snapshot_budget() {
         return Plan::Keep;
     }
     if situation.idle.is_some_and(|idle| situation.rates.is_cold(idle)) {
         return Plan::Compact { cut, occasion: Occasion::Cold };
     }
     let tail = situation.items(cut, situation.facts.len());
-    let sizes = RewriteSizes { history, snapshot: situation.snapshot, tail };
+    let sizes = RewriteSizes { history, snapshot: situation.snapshot_budget(), tail };
     match situation.rates.repaid_after(sizes) {
         Some(after) if situation.further_requests > after => Plan::Compact { cut, occasion: Occasion::Pays },
         _ => Plan::Keep,
@@ -175,7 +185,8 @@ mod tests {
 
     /// A prompt of `head` bytes, then pairs of answer and prompt of these bytes each.
     fn talk(head: usize, pairs: &[usize]) -> Vec<ItemFacts<'static>> {
-        let pairs = pairs.iter().flat_map(|bytes| [item(Side::Model, bytes / 2), item(Side::User, bytes / 2)]);
+        let pairs =
+            pairs.iter().flat_map(|bytes| [item(Side::Model, bytes / 2), item(Side::User, bytes / 2)]);
         std::iter::once(item(Side::User, head)).chain(pairs).collect()
     }
 
@@ -225,7 +236,15 @@ mod tests {
         let of = |occasion| Plan::Compact { cut: 17, occasion };
         check(&[1_000; 10], 50_000.0, |at| at.further_requests = 30.0, of(Occasion::Pays));
         check(&[1_000; 10], 50_000.0, |at| at.idle = Some(Duration::from_secs(600)), of(Occasion::Cold));
-        check(&[1_000; 10], 50_000.0, |at| { at.idle = Some(Duration::from_secs(60)); at.further_requests = 1.0 }, Plan::Keep);
+        check(
+            &[1_000; 10],
+            50_000.0,
+            |at| {
+                at.idle = Some(Duration::from_secs(60));
+                at.further_requests = 1.0
+            },
+            Plan::Keep,
+        );
     }
 
     #[test]
@@ -252,7 +271,7 @@ mod tests {
                 Plan::Compact { cut, .. } => {
                     prop_assert!(cuts.legal.contains(&cut));
                     prop_assert!(situation.anchor.is_none_or(|(known, _)| cut > known));
-                    let after = situation.fixed() + situation.snapshot + situation.items(cut, facts.len());
+                    let after = situation.fixed() + situation.snapshot_budget() + situation.items(cut, facts.len());
                     prop_assert!(after <= limit + 1e-6, "{} > {}", after, limit);
                 }
                 Plan::Keep => prop_assert!(situation.size() <= limit),

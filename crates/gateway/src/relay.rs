@@ -10,7 +10,8 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::StatusCode;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{
-    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
 };
 use longhaul_providers::RelayBody;
 
@@ -40,7 +41,8 @@ pub(crate) fn passed_headers(headers: &HeaderMap) -> HeaderMap {
     for (name, value) in headers {
         let is_ours = *name == OFF_HEADER || *name == TOKEN_HEADER;
         // Lengths and encodings are the body's own affair; a host that `connection` names is no trick of ours to fall for.
-        let is_named = named.iter().any(|own| own == name.as_str()) && *name != HOST && *name != CONTENT_LENGTH;
+        let is_named =
+            named.iter().any(|own| own == name.as_str()) && *name != HOST && *name != CONTENT_LENGTH;
         if !is_for_one_hop(name) && !is_named && !is_ours {
             passed.append(name, value.clone());
         }
@@ -196,12 +198,16 @@ mod tests {
             ("anthropic-beta", "b"),
             ("upgrade", "h2c"),
         ]);
-        assert_eq!(names(&passed_headers(&given)), [("accept", "a"), ("x-api-key", "k"), ("anthropic-beta", "b")]);
+        assert_eq!(
+            names(&passed_headers(&given)),
+            [("accept", "a"), ("x-api-key", "k"), ("anthropic-beta", "b")]
+        );
     }
 
     #[test]
     fn connection_cannot_take_away_what_frames_a_request() {
-        let given = headers(&[("host", "h"), ("connection", "host, content-length"), ("content-length", "4")]);
+        let given =
+            headers(&[("host", "h"), ("connection", "host, content-length"), ("content-length", "4")]);
         assert_eq!(names(&passed_headers(&given)), [("host", "h"), ("content-length", "4")]);
     }
 

@@ -133,7 +133,12 @@ mod tests {
             None,
             r#"{"messages":[{"content":[{"type":"text","text":"\u00e9"},{"type":"text","text":"S\n\""}]},3]}"#,
         );
-        check(Family::Chat, r#"{"messages":[{"content":"a"},1,2,3]}"#, None, r#"{"messages":[{"content":"a\n\nS\n\""},3]}"#);
+        check(
+            Family::Chat,
+            r#"{"messages":[{"content":"a"},1,2,3]}"#,
+            None,
+            r#"{"messages":[{"content":"a\n\nS\n\""},3]}"#,
+        );
         check(
             Family::Responses,
             r#"{"input":[{"content":[]},1,2,3]}"#,

@@ -103,7 +103,8 @@ fn by_headers(headers: &HeaderMap) -> Option<Family> {
 /// The version that a path begins with, and the rest without slashes around it.
 fn unversioned(path: &str) -> (Option<&str>, &str) {
     let path = path.trim_matches('/');
-    let path = ["anthropic/", "openai/", "gemini/"].iter().find_map(|name| path.strip_prefix(name)).unwrap_or(path);
+    let path =
+        ["anthropic/", "openai/", "gemini/"].iter().find_map(|name| path.strip_prefix(name)).unwrap_or(path);
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     if VERSIONS.contains(&first) { (Some(first), rest) } else { (None, path) }
 }
@@ -166,8 +167,7 @@ impl Upstream {
     /// The address for a request. A version in the base takes the place of the request's own, and is not written twice.
     fn address(&self, family: Family, path: &str, query: Option<&str>) -> String {
         let (version, rest) = unversioned(path);
-        let base_has_version =
-            self.path.rsplit('/').next().is_some_and(|last| VERSIONS.contains(&last));
+        let base_has_version = self.path.rsplit('/').next().is_some_and(|last| VERSIONS.contains(&last));
         let is_known = version.is_some() || is_api(rest);
         let path = match version {
             _ if !is_known => format!("{}{path}", self.path),
@@ -233,13 +233,21 @@ mod tests {
     fn paths_are_known_with_and_without_a_version() {
         for prefix in ["", "/v1", "/anthropic/v1", "/v1beta"] {
             check_route(Method::POST, &format!("{prefix}/messages"), Route::Generate(Family::Anthropic));
-            check_route(Method::POST, &format!("{prefix}/messages/count_tokens"), Route::Count(Family::Anthropic));
+            check_route(
+                Method::POST,
+                &format!("{prefix}/messages/count_tokens"),
+                Route::Count(Family::Anthropic),
+            );
             check_route(Method::POST, &format!("{prefix}/responses"), Route::Generate(Family::Responses));
             check_route(Method::POST, &format!("{prefix}/chat/completions"), Route::Generate(Family::Chat));
         }
         for prefix in ["", "/v1", "/v1beta", "/v1beta1"] {
             let model = format!("{prefix}/models/gemini-3-pro");
-            check_route(Method::POST, &format!("{model}:streamGenerateContent"), Route::Generate(Family::Gemini));
+            check_route(
+                Method::POST,
+                &format!("{model}:streamGenerateContent"),
+                Route::Generate(Family::Gemini),
+            );
             check_route(Method::POST, &format!("{model}:countTokens"), Route::Count(Family::Gemini));
             check_route(Method::POST, &format!("{model}:embedContent"), Route::Other(Some(Family::Gemini)));
         }
@@ -255,7 +263,8 @@ mod tests {
     #[test]
     fn other_paths_go_where_their_headers_say() {
         let family = |name: &'static str, value: &str| {
-            let headers = [(name.parse().expect("a name"), value.parse().expect("a value"))].into_iter().collect();
+            let headers =
+                [(name.parse().expect("a name"), value.parse().expect("a value"))].into_iter().collect();
             Route::of(&Method::GET, "/v1/models", &headers).family()
         };
         assert_eq!(family("x-api-key", "k"), Some(Family::Anthropic));
@@ -275,18 +284,63 @@ mod tests {
     #[test]
     fn versions_are_written_once() {
         let anthropic = Family::Anthropic;
-        check_address("https://api.anthropic.com", anthropic, "/v1/messages", "https://api.anthropic.com/v1/messages");
-        check_address("https://api.anthropic.com/", anthropic, "/messages", "https://api.anthropic.com/v1/messages");
+        check_address(
+            "https://api.anthropic.com",
+            anthropic,
+            "/v1/messages",
+            "https://api.anthropic.com/v1/messages",
+        );
+        check_address(
+            "https://api.anthropic.com/",
+            anthropic,
+            "/messages",
+            "https://api.anthropic.com/v1/messages",
+        );
         check_address("http://h:1/x/v1", anthropic, "/v1/messages", "http://h:1/x/v1/messages");
         check_address("http://h:1/x", anthropic, "/messages", "http://h:1/x/v1/messages");
-        check_address("https://api.openai.com/v1", Family::Responses, "/responses", "https://api.openai.com/v1/responses");
-        check_address("https://api.openai.com", Family::Chat, "/v1/chat/completions", "https://api.openai.com/v1/chat/completions");
-        check_address("https://c.com/backend-api/codex", Family::Responses, "/responses", "https://c.com/backend-api/codex/responses");
+        check_address(
+            "https://api.openai.com/v1",
+            Family::Responses,
+            "/responses",
+            "https://api.openai.com/v1/responses",
+        );
+        check_address(
+            "https://api.openai.com",
+            Family::Chat,
+            "/v1/chat/completions",
+            "https://api.openai.com/v1/chat/completions",
+        );
+        check_address(
+            "https://c.com/backend-api/codex",
+            Family::Responses,
+            "/responses",
+            "https://c.com/backend-api/codex/responses",
+        );
         let gemini = "https://generativelanguage.googleapis.com";
-        check_address(gemini, Family::Gemini, "/models/m:generateContent", &format!("{gemini}/v1beta/models/m:generateContent"));
-        check_address(gemini, Family::Gemini, "/v1/models/m:generateContent", &format!("{gemini}/v1/models/m:generateContent"));
-        check_address(gemini, Family::Gemini, "/v1internal:countTokens", &format!("{gemini}/v1internal:countTokens"));
-        check_address("https://api.anthropic.com", anthropic, "/some/other", "https://api.anthropic.com/some/other");
+        check_address(
+            gemini,
+            Family::Gemini,
+            "/models/m:generateContent",
+            &format!("{gemini}/v1beta/models/m:generateContent"),
+        );
+        check_address(
+            gemini,
+            Family::Gemini,
+            "/v1/models/m:generateContent",
+            &format!("{gemini}/v1/models/m:generateContent"),
+        );
+        check_address(
+            gemini,
+            Family::Gemini,
+            "/v1internal:countTokens",
+            &format!("{gemini}/v1internal:countTokens"),
+        );
+        check_address(
+            "https://api.anthropic.com",
+            anthropic,
+            "/some/other",
+            "https://api.anthropic.com/some/other",
+        );
     }
 
     #[test]
@@ -302,7 +356,12 @@ mod tests {
     fn no_path_leads_to_another_host() {
         let mut upstreams = Upstreams::new(Some(Family::Anthropic));
         upstreams.set(Family::Anthropic, Upstream::parse("https://api.anthropic.com").expect("an address"));
-        for path in ["//evil.example/v1/messages", "/@evil.example/", "/http://evil.example/", "/v1/../..//evil.example"] {
+        for path in [
+            "//evil.example/v1/messages",
+            "/@evil.example/",
+            "/http://evil.example/",
+            "/v1/../..//evil.example",
+        ] {
             let route = Route::of(&Method::POST, path, &HeaderMap::new());
             let (_, address) = upstreams.address(route, path, None).expect("an address");
             assert_eq!(address.host(), Some("api.anthropic.com"), "{path}");

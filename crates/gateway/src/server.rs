@@ -81,8 +81,11 @@ impl Gateway {
             Ok(store) => (Some(store), None),
             Err(error) => (None, Some(error.into())),
         };
-        let access =
-            Access { address: settings.address, hosts: settings.hosts.clone(), token: settings.token.clone() };
+        let access = Access {
+            address: settings.address,
+            hosts: settings.hosts.clone(),
+            token: settings.token.clone(),
+        };
         let engine = Arc::new(Engine::new(settings, store));
         let (queue, worker) = start_worker(Arc::clone(&engine)).context("could not start a thread")?;
         let shared = Shared { engine, access, client: RelayClient::new(network), queue };
@@ -93,7 +96,11 @@ impl Gateway {
     ///
     /// # Errors
     /// Connections cannot be accepted.
-    pub async fn serve(self, listener: TcpListener, cancel: CancellationToken) -> anyhow::Result<GatewaySummary> {
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        cancel: CancellationToken,
+    ) -> anyhow::Result<GatewaySummary> {
         let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut connections = JoinSet::new();
         loop {
@@ -187,7 +194,8 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     if head.headers.contains_key(UPGRADE) {
         return Ok(upgrade(head, body, family, address, &shared).await);
     }
-    let is_off = head.headers.get(OFF_HEADER).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"off"));
+    let is_off =
+        head.headers.get(OFF_HEADER).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"off"));
     Ok(match route {
         Route::Generate(_) | Route::Count(_) if !is_off => {
             let is_count = matches!(route, Route::Count(_));
@@ -195,7 +203,9 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         }
         _ => {
             shared.engine.figures.count("requests:raw");
-            pass(head, streamed(body), None, family, address, &shared).await.unwrap_or_else(|response| response)
+            pass(head, streamed(body), None, family, address, &shared)
+                .await
+                .unwrap_or_else(|response| response)
         }
     })
 }
@@ -220,7 +230,9 @@ async fn consider_and_pass(
         Ok(ReadBody::Whole(body)) => body,
         Ok(ReadBody::TooLong(stream)) => {
             figures.count("passed:too_long");
-            return pass(head, stream, None, family, address, shared).await.unwrap_or_else(|response| response);
+            return pass(head, stream, None, family, address, shared)
+                .await
+                .unwrap_or_else(|response| response);
         }
         Err(_) => return error_response(Some(family), StatusCode::BAD_REQUEST, "the request broke off"),
     };
@@ -232,7 +244,9 @@ async fn consider_and_pass(
     };
     let Some(plain) = plain else {
         figures.count("passed:encoding");
-        return pass(head, full(body), None, family, address, shared).await.unwrap_or_else(|response| response);
+        return pass(head, full(body), None, family, address, shared)
+            .await
+            .unwrap_or_else(|response| response);
     };
     let considered = consider(shared, family, is_count, &head, &plain).await;
     figures.hold(started.elapsed());
@@ -260,7 +274,13 @@ async fn consider_and_pass(
 }
 
 /// Considers a request off the threads that serve connections. What fails or takes too long passes as it is.
-async fn consider(shared: &Arc<Shared>, family: Family, is_count: bool, head: &Parts, body: &Bytes) -> Considered {
+async fn consider(
+    shared: &Arc<Shared>,
+    family: Family,
+    is_count: bool,
+    head: &Parts,
+    body: &Bytes,
+) -> Considered {
     let engine = Arc::clone(&shared.engine);
     let (headers, body) = (head.headers.clone(), body.clone());
     let path_model = model_of_path(head.uri.path());
@@ -333,8 +353,9 @@ fn upstream_request(
 ) -> Result<Request<RelayBody>, Response<RelayBody>> {
     head.headers = headers(&head.headers);
     let host = address.authority().map(|authority| authority.as_str().to_string()).unwrap_or_default();
-    let host = HeaderValue::from_str(&host)
-        .map_err(|_| error_response(None, StatusCode::BAD_GATEWAY, "the upstream's host cannot stand in a header"))?;
+    let host = HeaderValue::from_str(&host).map_err(|_| {
+        error_response(None, StatusCode::BAD_GATEWAY, "the upstream's host cannot stand in a header")
+    })?;
     // In place: the order of headers stays.
     if let Some(own) = head.headers.get_mut(HOST) {
         *own = host;
@@ -421,10 +442,15 @@ fn own_answer(head: &Parts, shared: &Shared) -> Response<RelayBody> {
                     Some((family.as_str().to_string(), json!(origin)))
                 })
                 .collect();
-            let value = json!({"gateway": "longhaul", "mode": engine.settings.mode.as_str(), "upstreams": upstreams});
+            let value =
+                json!({"gateway": "longhaul", "mode": engine.settings.mode.as_str(), "upstreams": upstreams});
             json_response(StatusCode::OK, &value)
         }
-        _ => error_response(None, StatusCode::NOT_FOUND, "nothing is here; see /longhaul/health and /longhaul/metrics"),
+        _ => error_response(
+            None,
+            StatusCode::NOT_FOUND,
+            "nothing is here; see /longhaul/health and /longhaul/metrics",
+        ),
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use longhaul_app::project::Project;
 use longhaul_app::sessions::{Redaction, new_id};
-use longhaul_conversation::{Change, Message, MessageId, Role, Timestamp};
-use longhaul_sessions::{Log, LogError, NewSession, SessionKind};
+use longhaul_conversation::{Change, Message, MessageId, Origin, Part, Role, Timestamp};
+use longhaul_sessions::{Log, LogError, NewSession, SessionKind, title_from};
 use longhaul_workspace::project_hash;
 
 use crate::body::RequestBody;
@@ -64,7 +64,8 @@ impl SessionRecorder {
             message.id = MessageId::new(format!("{id}-{}-{number}", trunk.requests));
             message.at = Some(at);
             message.ordinal = None;
-            let mut change = Change::Put(std::mem::replace(message, Message::new("", Role::User, Vec::new())));
+            let mut change =
+                Change::Put(std::mem::replace(message, Message::new("", Role::User, Vec::new())));
             self.redaction.change(&mut change);
             if let Change::Put(clean) = change {
                 *message = clean;
@@ -72,6 +73,12 @@ impl SessionRecorder {
         }
         let log = self.log(&id, trunk.session.is_some(), at)?;
         log.append_all(&messages)?;
+        // Beside texts of the client's own, listings do not find what was asked.
+        if trunk.session.is_none()
+            && let Some(request) = messages.iter().find_map(typed_text)
+        {
+            log.set_summary(&title_from(&request))?;
+        }
         trunk.session = Some(id);
         trunk.recorded = items;
         trunk.has_answer = answer.is_some();
@@ -84,7 +91,8 @@ impl SessionRecorder {
         if !self.open.contains_key(id) {
             let log = self.open_log(id, is_known, at)?;
             if self.open.len() >= MOST_OPEN
-                && let Some(oldest) = self.open.iter().min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone())
+                && let Some(oldest) =
+                    self.open.iter().min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone())
             {
                 self.open.remove(&oldest);
             }
@@ -117,6 +125,13 @@ impl SessionRecorder {
         }
         Ok(Log::create(&chats, &new)?)
     }
+}
+
+/// The words of a message that a person typed.
+fn typed_text(message: &Message) -> Option<String> {
+    let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
+    let text = typed.filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+    (message.role == Role::User && !text.trim().is_empty()).then_some(text)
 }
 
 fn find_log(project: &Project, id: &str) -> Option<std::path::PathBuf> {

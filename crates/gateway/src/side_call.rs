@@ -25,7 +25,9 @@ pub(crate) fn is_client_compaction(body: &RequestBody<'_>, headers: &HeaderMap) 
     if body.family == Family::Responses && value("type") == Some("\"compaction_trigger\"") {
         return true;
     }
-    let Some(content) = value(if body.family == Family::Gemini { "parts" } else { "content" }) else { return false };
+    let Some(content) = value(if body.family == Family::Gemini { "parts" } else { "content" }) else {
+        return false;
+    };
     let newest = match raw_items(content) {
         Some(blocks) => blocks.iter().rev().find_map(|block| {
             let fields = raw_fields(block)?;
@@ -44,7 +46,8 @@ mod tests {
     fn check(family: Family, last: &str, header: Option<&str>, expected: bool) {
         let body = format!("{{\"{}\":[{{}},{last}]}}", family.list());
         let body = RequestBody::split(family, body.as_bytes()).expect("a request");
-        let headers = header.map(|value| ("x-codex-turn-metadata".parse().expect("a name"), value.parse().expect("a value")));
+        let headers = header
+            .map(|value| ("x-codex-turn-metadata".parse().expect("a name"), value.parse().expect("a value")));
         assert_eq!(is_client_compaction(&body, &headers.into_iter().collect()), expected, "{last}");
     }
 
@@ -52,10 +55,30 @@ mod tests {
     fn compactions_of_clients_are_known() {
         let claude = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"},{"type":"text","text":"CRITICAL: Respond with TEXT ONLY. Do NOT call tools."}]}"#;
         check(Family::Anthropic, claude, None, true);
-        check(Family::Anthropic, r#"{"role":"user","content":"Please be CRITICAL: Respond with TEXT ONLY"}"#, None, false);
-        check(Family::Chat, r#"{"role":"user","content":"Here is the conversation so far: <conversation>x"}"#, None, true);
+        check(
+            Family::Anthropic,
+            r#"{"role":"user","content":"Please be CRITICAL: Respond with TEXT ONLY"}"#,
+            None,
+            false,
+        );
+        check(
+            Family::Chat,
+            r#"{"role":"user","content":"Here is the conversation so far: <conversation>x"}"#,
+            None,
+            true,
+        );
         check(Family::Responses, r#"{"type":"compaction_trigger"}"#, None, true);
-        check(Family::Responses, r#"{"role":"user","content":"go on"}"#, Some(r#"{"request_kind":"compaction"}"#), true);
-        check(Family::Responses, r#"{"role":"user","content":"go on"}"#, Some(r#"{"request_kind":"turn"}"#), false);
+        check(
+            Family::Responses,
+            r#"{"role":"user","content":"go on"}"#,
+            Some(r#"{"request_kind":"compaction"}"#),
+            true,
+        );
+        check(
+            Family::Responses,
+            r#"{"role":"user","content":"go on"}"#,
+            Some(r#"{"request_kind":"turn"}"#),
+            false,
+        );
     }
 }

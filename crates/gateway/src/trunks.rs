@@ -90,7 +90,8 @@ const MOST_POSITIONS: usize = 4_096;
 impl Trunks {
     /// The conversation that goes on at the deepest known position, and the number of messages up to it.
     pub(crate) fn find(&self, chain: &[ChainHash]) -> Option<(usize, SharedTrunk)> {
-        let known = |(place, hash): (usize, &ChainHash)| Some((place + 1, Arc::clone(self.positions.get(hash)?)));
+        let known =
+            |(place, hash): (usize, &ChainHash)| Some((place + 1, Arc::clone(self.positions.get(hash)?)));
         chain.iter().enumerate().rev().find_map(known)
     }
 

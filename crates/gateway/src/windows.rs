@@ -80,8 +80,14 @@ mod tests {
     fn refusals_name_the_window() {
         for (message, expected) in [
             ("prompt is too long: 205123 tokens > 200000 maximum", Some((205_123, 200_000))),
-            ("The input token count (1,050,000) exceeds the maximum number of tokens allowed (1048576).", Some((1_050_000, 1_048_576))),
-            ("This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens.", Some((130_001, 128_000))),
+            (
+                "The input token count (1,050,000) exceeds the maximum number of tokens allowed (1048576).",
+                Some((1_050_000, 1_048_576)),
+            ),
+            (
+                "This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens.",
+                Some((130_001, 128_000)),
+            ),
             ("prompt is too long", None),
             ("max_tokens: 9 > 8", None),
             ("prompt is too long: 5 tokens > 9 maximum", None),

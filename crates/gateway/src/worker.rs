@@ -44,7 +44,9 @@ impl WorkerQueue {
     pub(crate) fn put(&self, call: PassedCall, engine: &Engine) {
         match self.0.try_send(call) {
             Ok(()) => {}
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => engine.figures.count("not_recorded:queue"),
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                engine.figures.count("not_recorded:queue")
+            }
         }
     }
 }
@@ -58,7 +60,11 @@ pub(crate) fn start_worker(engine: Arc<Engine>) -> std::io::Result<(WorkerQueue,
 }
 
 fn run_worker(engine: &Engine, calls: &Receiver<PassedCall>) {
-    let mut worker = Worker { engine, store: Store::open(&engine.settings.folder).ok(), sessions: SessionRecorder::default() };
+    let mut worker = Worker {
+        engine,
+        store: Store::open(&engine.settings.folder).ok(),
+        sessions: SessionRecorder::default(),
+    };
     for call in calls {
         // A fault in what only records must not end the recording of all that follows.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| worker.take(&call)));
@@ -108,7 +114,13 @@ impl Worker<'_> {
         figures.count(&format!("refusals:{}", answer.status.as_u16()));
         if let Some((size, window)) = parse_overflow(refusal) {
             figures.count("windows_learned");
-            locked(&self.engine.windows).learn(notes.tenant, &notes.model, notes.is_long_window, window, at.as_millis());
+            locked(&self.engine.windows).learn(
+                notes.tenant,
+                &notes.model,
+                notes.is_long_window,
+                window,
+                at.as_millis(),
+            );
             locked(&notes.trunk).record.sent = Some((notes.weight as u64, size));
         }
         if let Some(anchor) = notes.anchor
@@ -152,8 +164,10 @@ impl Worker<'_> {
         let mut trunk = locked(&notes.trunk).record.clone();
         if let Some(store) = &self.store {
             if trunk.id == 0 {
-                let client = call.headers.get("user-agent").and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-                let client: String = client.split(['/', ' ']).next().unwrap_or_default().chars().take(40).collect();
+                let client =
+                    call.headers.get("user-agent").and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+                let client: String =
+                    client.split(['/', ' ']).next().unwrap_or_default().chars().take(40).collect();
                 match store.begin_trunk(at.as_millis(), &client, &notes.model) {
                     Ok(id) => trunk.id = id,
                     Err(_) => figures.count("store_failures"),

@@ -15,8 +15,7 @@ use longhaul_conversation::{
 };
 use longhaul_engine::{BoxFuture, Counter};
 use longhaul_providers::{
-    HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Surroundings, Waiting,
-    known_providers,
+    HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Surroundings, Waiting, known_providers,
 };
 use longhaul_workspace::{TrustQuery, TrustedFolders};
 

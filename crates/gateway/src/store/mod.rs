@@ -91,7 +91,9 @@ impl Store {
         schema::create_private(&path)?;
         let connection = Connection::open(&path)?;
         connection.busy_timeout(PATIENCE)?;
-        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2048;")?;
+        connection.execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2048;",
+        )?;
         schema::prepare(&connection)?;
         Ok(Self { connection })
     }
@@ -111,7 +113,11 @@ impl Store {
     }
 
     /// Keeps an anchor unless there is one already; the one that counts. None if it was undone by hand.
-    pub(crate) fn keep_anchor(&self, anchor: &Anchor, notes: &AnchorNotes<'_>) -> Result<Option<Anchor>, StoreError> {
+    pub(crate) fn keep_anchor(
+        &self,
+        anchor: &Anchor,
+        notes: &AnchorNotes<'_>,
+    ) -> Result<Option<Anchor>, StoreError> {
         self.connection
             .prepare_cached(
                 "INSERT INTO anchor(chain, root, messages, recipe, snapshot, at, occasion, before, after, trunk, model, undone)
@@ -179,8 +185,7 @@ impl Store {
 
     /// The conversation that goes on at the deepest of these positions, and the place of that position.
     pub(crate) fn trunk_of(&self, chain: &[ChainHash]) -> Result<Option<(usize, TrunkRecord)>, StoreError> {
-        let mut position =
-            self.connection.prepare_cached("SELECT trunk FROM position WHERE chain = ?1")?;
+        let mut position = self.connection.prepare_cached("SELECT trunk FROM position WHERE chain = ?1")?;
         let newest = chain.iter().enumerate().rev().take(POSITIONS as usize);
         for (place, hash) in newest {
             let found: Option<i64> = position.query_row([&hash.0[..]], |row| row.get(0)).optional()?;
@@ -257,9 +262,9 @@ impl Store {
 
     /// The median number of requests that still came in conversations that had at least so many; none where too few are known.
     pub(crate) fn further_requests(&self, had: u64) -> Result<Option<f64>, StoreError> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT requests FROM trunk WHERE requests > ?1 ORDER BY requests",
-        )?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT requests FROM trunk WHERE requests > ?1 ORDER BY requests")?;
         let rows = statement.query_map([had as i64], |row| row.get::<_, i64>(0))?;
         let longer: Vec<i64> = rows.collect::<Result<_, _>>()?;
         const FEWEST: usize = 8;

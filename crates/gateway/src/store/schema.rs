@@ -34,7 +34,8 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
         return Ok(());
     }
     // Two processes may start at once: the second finds the tables of the first.
-    let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
+    let transaction =
+        rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
     let known: i64 = version(&transaction)?;
     if known == 0 {
         transaction.execute_batch(TABLES)?;

@@ -15,7 +15,8 @@ fn notes() -> AnchorNotes<'static> {
 #[test]
 fn the_first_writer_of_an_anchor_wins_in_any_process() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (a, b) = (Store::open(folder.path()).expect("a store"), Store::open(folder.path()).expect("the same"));
+    let (a, b) =
+        (Store::open(folder.path()).expect("a store"), Store::open(folder.path()).expect("the same"));
     let version = b.data_version().expect("a number");
     assert_eq!(a.keep_anchor(&anchor(1, "first"), &notes()).expect("kept"), Some(anchor(1, "first")));
     assert_ne!(b.data_version().expect("a number"), version);
@@ -33,7 +34,9 @@ fn what_was_undone_does_not_come_back() {
     assert_eq!((listed.len(), listed[0].before, &*listed[0].occasion), (1, 9_000, "hard"));
     assert!(store.undo(listed[0].id).expect("undone") && !store.undo(listed[0].id).expect("already"));
     assert_eq!(store.keep_anchor(&anchor(1, "again"), &notes()).expect("refused"), None);
-    assert!(store.anchors(hash(0)).expect("none").is_empty() && store.compactions(10).expect("none").is_empty());
+    assert!(
+        store.anchors(hash(0)).expect("none").is_empty() && store.compactions(10).expect("none").is_empty()
+    );
 }
 
 #[test]
@@ -43,7 +46,12 @@ fn a_conversation_is_found_by_its_deepest_position() {
     let id = store.begin_trunk(5, "claude-cli", "m").expect("a number");
     let chain: Vec<ChainHash> = (0..200).map(hash).collect();
     for place in 0..150 {
-        let trunk = TrunkRecord { id, requests: place as u64 + 1, sent: Some((4_000, 1_000)), ..TrunkRecord::default() };
+        let trunk = TrunkRecord {
+            id,
+            requests: place as u64 + 1,
+            sent: Some((4_000, 1_000)),
+            ..TrunkRecord::default()
+        };
         store.keep_trunk(&trunk, chain[place]).expect("kept");
     }
     let (place, trunk) = store.trunk_of(&chain[..170]).expect("read").expect("found");
@@ -63,7 +71,10 @@ fn figures_add_up() {
         store.add(&[("requests".into(), 2), ("nothing".into(), 0)]).expect("added");
         store.spend("2026-11-19", "", 250).expect("added");
     }
-    assert_eq!(store.figures().expect("figures").into_iter().collect::<Vec<_>>(), [("requests".to_string(), 6)]);
+    assert_eq!(
+        store.figures().expect("figures").into_iter().collect::<Vec<_>>(),
+        [("requests".to_string(), 6)]
+    );
     assert_eq!((store.spent("2026-11-19").expect("750"), store.spent("2026-11-20").expect("0")), (750, 0));
 }
 

@@ -4,4 +4,4 @@ mod edit;
 mod split;
 
 pub use edit::{Edit, apply_edits};
-pub use split::{RawField, is_object, raw_fields, raw_items, range_in};
+pub use split::{RawField, is_object, range_in, raw_fields, raw_items};

@@ -28,7 +28,8 @@ pub(super) fn list() -> anyhow::Result<()> {
 pub(super) fn line(record: &AnchorRecord) -> String {
     let AnchorRecord { id, at, occasion, messages, before, after, model, session, .. } = record;
     let when = ago(Timestamp::from_millis(*at), now());
-    let session = session.as_deref().map(|id| format!("  session {}", &id[..id.len().min(8)])).unwrap_or_default();
+    let session =
+        session.as_deref().map(|id| format!("  session {}", &id[..id.len().min(8)])).unwrap_or_default();
     format!(
         "{id:>4}  {when:<14}  {messages} messages, {} → {} tokens ({occasion})  {}{}\n",
         thousands(*before as usize),

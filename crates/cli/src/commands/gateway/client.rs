@@ -114,7 +114,10 @@ mod tests {
             &[],
         );
         let opencode = Client::Opencode.launch("http://h", false, None).variables;
-        assert!(opencode[0].1.contains("\"google\":{\"options\":{\"baseURL\":\"http://h/v1beta\"}}"), "{opencode:?}");
+        assert!(
+            opencode[0].1.contains("\"google\":{\"options\":{\"baseURL\":\"http://h/v1beta\"}}"),
+            "{opencode:?}"
+        );
         assert_eq!(Client::of(OsStr::new("python3")), Client::Other);
     }
 

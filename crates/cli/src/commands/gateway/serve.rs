@@ -14,8 +14,8 @@ use longhaul_app::network::load_network;
 use longhaul_app::runtime::server_runtime;
 use longhaul_app::settings::{GatewayConfig, Settings};
 use longhaul_gateway::{
-    Family, Gateway, GatewaySettings, GatewaySummary, GatewayToken, Mode, PlanSettings, RecordSessions, Upstream,
-    Upstreams,
+    Family, Gateway, GatewaySettings, GatewaySummary, GatewayToken, Mode, PlanSettings, RecordSessions,
+    Upstream, Upstreams,
 };
 use longhaul_providers::MicroDollars;
 use tokio::net::TcpListener;
@@ -100,7 +100,9 @@ fn serve_client(
         let except = variable("NO_PROXY").or_else(|| variable("no_proxy"));
         let launch = client.launch(&base, is_proxied, except.as_deref());
         let mut command = Command::new(program);
-        command.args(arguments(&launch, own)).envs(launch.variables.iter().map(|(name, value)| (*name, value)));
+        command
+            .args(arguments(&launch, own))
+            .envs(launch.variables.iter().map(|(name, value)| (*name, value)));
         let mut child = command.spawn().map_err(|error| NotServed::Started(not_started(program, error)))?;
         let forwarding = tokio::spawn(signals.forward(child.id()));
         let ended = tokio::task::spawn_blocking(move || child.wait()).await;

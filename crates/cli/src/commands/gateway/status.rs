@@ -19,7 +19,8 @@ pub(super) fn run(screen: &Screen) -> anyhow::Result<()> {
     let spent = store.spent(&day)? as f64 / 1e6;
     let input = figure(&figures, "tokens:input").max(1) as f64;
     let cached = figure(&figures, "tokens:cached") as f64 / input * 100.0;
-    let refused: i64 = figures.iter().filter(|(name, _)| name.starts_with("refusals:")).map(|(_, count)| count).sum();
+    let refused: i64 =
+        figures.iter().filter(|(name, _)| name.starts_with("refusals:")).map(|(_, count)| count).sum();
     let mut text = format!(
         "{}\n  Calls      {} ({} rewritten, {} refused by the provider)\n  Input      {} tokens, {cached:.0}% from the provider's \
          cache\n  Output     {} tokens\n  Spend      ${spent:.2} today, by known prices\n  Compacted  {} to fit, {} as it pays, {} \
@@ -34,12 +35,16 @@ pub(super) fn run(screen: &Screen) -> anyhow::Result<()> {
         number("compactions:pays"),
         number("compactions:cold"),
     );
-    let would: i64 = ["hard", "pays", "cold"].iter().map(|kind| figure(&figures, &format!("would_compact:{kind}"))).sum();
+    let would: i64 =
+        ["hard", "pays", "cold"].iter().map(|kind| figure(&figures, &format!("would_compact:{kind}"))).sum();
     let problems = [
         (would, "requests would have been compacted (mode observe)"),
         (figure(&figures, "does_not_fit"), "requests were too long and had no place to cut"),
         (figure(&figures, "bypassed"), "conversations are passed as they are: the provider refused our part"),
-        (figure(&figures, "store_failures"), "times the database did not answer: requests passed as they were"),
+        (
+            figure(&figures, "store_failures"),
+            "times the database did not answer: requests passed as they were",
+        ),
     ];
     for (count, what) in problems.iter().filter(|(count, _)| *count > 0) {
         text.push_str(&format!("  {} {what}\n", thousands(usize::try_from(*count).unwrap_or(0))));
