@@ -59,7 +59,7 @@ pub(crate) fn read_answer(family: Family, copy: &AnswerCopy) -> Answer {
             }
             let mut builder = ResponseBuilder::default();
             events.into_iter().for_each(|event| builder.add(event));
-            let usage = builder.usage.clone();
+            let usage = builder.usage;
             let message = builder.into_message("answer");
             Answer {
                 usage,

@@ -471,3 +471,6 @@ fn replacement<'a>(reading: &'a Reading<'a>, anchor: &'a Anchor) -> Replacement<
         marker: free_marker(&reading.body, kept, gone),
     }
 }
+
+#[cfg(test)]
+mod laws;

@@ -124,7 +124,7 @@ fn anthropic_block<'a>(block: &'a str, facts: &mut ItemFacts<'a>) -> Option<()> 
         facts.marker.or_else(|| value(&fields, "cache_control").filter(|marker| *marker != "null"));
     match &*kind {
         "text" => {
-            facts.cites |= value(&fields, "citations").is_some_and(|list| !matches!(list, "null" | "[]"))
+            facts.cites |= value(&fields, "citations").is_some_and(|list| !matches!(list, "null" | "[]"));
         }
         "image" | "document" => {
             facts.has_documents |= kind == "document";
@@ -379,7 +379,7 @@ mod tests {
         };
         let output = |id: &str| format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"x"}}"#);
         let items = [
-            dev.clone(),
+            dev,
             user.clone(),
             reasoning.into(),
             call("1"),

@@ -134,7 +134,7 @@ impl Situation<'_> {
         let before_words = later().filter(|cut| *cut <= newest_words).find(within);
         before_words
             .or_else(|| later().find(within))
-            .or_else(|| later().last().filter(|cut| tail(*cut) <= room))
+            .or_else(|| later().next_back().filter(|cut| tail(*cut) <= room))
     }
 }
 
@@ -241,7 +241,7 @@ mod tests {
             50_000.0,
             |at| {
                 at.idle = Some(Duration::from_secs(60));
-                at.further_requests = 1.0
+                at.further_requests = 1.0;
             },
             Plan::Keep,
         );

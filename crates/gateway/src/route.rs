@@ -225,39 +225,39 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_route(method: Method, path: &str, expected: Route) {
-        assert_eq!(Route::of(&method, path, &HeaderMap::new()), expected, "{path}");
+    fn check_route(method: &Method, path: &str, expected: Route) {
+        assert_eq!(Route::of(method, path, &HeaderMap::new()), expected, "{path}");
     }
 
     #[test]
     fn paths_are_known_with_and_without_a_version() {
         for prefix in ["", "/v1", "/anthropic/v1", "/v1beta"] {
-            check_route(Method::POST, &format!("{prefix}/messages"), Route::Generate(Family::Anthropic));
+            check_route(&Method::POST, &format!("{prefix}/messages"), Route::Generate(Family::Anthropic));
             check_route(
-                Method::POST,
+                &Method::POST,
                 &format!("{prefix}/messages/count_tokens"),
                 Route::Count(Family::Anthropic),
             );
-            check_route(Method::POST, &format!("{prefix}/responses"), Route::Generate(Family::Responses));
-            check_route(Method::POST, &format!("{prefix}/chat/completions"), Route::Generate(Family::Chat));
+            check_route(&Method::POST, &format!("{prefix}/responses"), Route::Generate(Family::Responses));
+            check_route(&Method::POST, &format!("{prefix}/chat/completions"), Route::Generate(Family::Chat));
         }
         for prefix in ["", "/v1", "/v1beta", "/v1beta1"] {
             let model = format!("{prefix}/models/gemini-3-pro");
             check_route(
-                Method::POST,
+                &Method::POST,
                 &format!("{model}:streamGenerateContent"),
                 Route::Generate(Family::Gemini),
             );
-            check_route(Method::POST, &format!("{model}:countTokens"), Route::Count(Family::Gemini));
-            check_route(Method::POST, &format!("{model}:embedContent"), Route::Other(Some(Family::Gemini)));
+            check_route(&Method::POST, &format!("{model}:countTokens"), Route::Count(Family::Gemini));
+            check_route(&Method::POST, &format!("{model}:embedContent"), Route::Other(Some(Family::Gemini)));
         }
-        check_route(Method::POST, "/v1internal:streamGenerateContent", Route::Generate(Family::Gemini));
-        check_route(Method::GET, "/v1/responses/resp_1", Route::Other(Some(Family::Responses)));
-        check_route(Method::POST, "/v1/responses/compact", Route::Other(Some(Family::Responses)));
-        check_route(Method::GET, "/v1/responses", Route::Other(Some(Family::Responses)));
-        check_route(Method::POST, "/v1/messages/batches", Route::Other(Some(Family::Anthropic)));
-        check_route(Method::HEAD, "/", Route::Other(None));
-        check_route(Method::GET, "/longhaul/metrics", Route::Own);
+        check_route(&Method::POST, "/v1internal:streamGenerateContent", Route::Generate(Family::Gemini));
+        check_route(&Method::GET, "/v1/responses/resp_1", Route::Other(Some(Family::Responses)));
+        check_route(&Method::POST, "/v1/responses/compact", Route::Other(Some(Family::Responses)));
+        check_route(&Method::GET, "/v1/responses", Route::Other(Some(Family::Responses)));
+        check_route(&Method::POST, "/v1/messages/batches", Route::Other(Some(Family::Anthropic)));
+        check_route(&Method::HEAD, "/", Route::Other(None));
+        check_route(&Method::GET, "/longhaul/metrics", Route::Own);
     }
 
     #[test]

@@ -205,7 +205,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
             shared.engine.figures.count("requests:raw");
             pass(head, streamed(body), None, family, address, &shared)
                 .await
-                .unwrap_or_else(|response| response)
+                .unwrap_or_else(|response| *response)
         }
     })
 }
@@ -232,7 +232,7 @@ async fn consider_and_pass(
             figures.count("passed:too_long");
             return pass(head, stream, None, family, address, shared)
                 .await
-                .unwrap_or_else(|response| response);
+                .unwrap_or_else(|response| *response);
         }
         Err(_) => return error_response(Some(family), StatusCode::BAD_REQUEST, "the request broke off"),
     };
@@ -246,7 +246,7 @@ async fn consider_and_pass(
         figures.count("passed:encoding");
         return pass(head, full(body), None, family, address, shared)
             .await
-            .unwrap_or_else(|response| response);
+            .unwrap_or_else(|response| *response);
     };
     let considered = consider(shared, family, is_count, &head, &plain).await;
     figures.hold(started.elapsed());
@@ -270,7 +270,7 @@ async fn consider_and_pass(
         }
     };
     let noted = notes.map(|notes| Noted { notes, is_count, headers, body: plain });
-    pass(head, sent, noted, family, address, shared).await.unwrap_or_else(|response| response)
+    pass(head, sent, noted, family, address, shared).await.unwrap_or_else(|response| *response)
 }
 
 /// Considers a request off the threads that serve connections. What fails or takes too long passes as it is.
@@ -322,13 +322,13 @@ async fn pass(
     family: Family,
     address: Uri,
     shared: &Arc<Shared>,
-) -> Result<Response<RelayBody>, Response<RelayBody>> {
+) -> Result<Response<RelayBody>, Box<Response<RelayBody>>> {
     let request = upstream_request(head, body, address, passed_headers)?;
     let answered = shared.client.send(request).await;
     let response = answered.map_err(|error| {
         shared.engine.figures.count("upstream_failures");
         let message = format!("could not reach the provider: {error}");
-        error_response(Some(family), StatusCode::BAD_GATEWAY, &message)
+        Box::new(error_response(Some(family), StatusCode::BAD_GATEWAY, &message))
     })?;
     let (mut head, body) = response.into_parts();
     head.headers = passed_headers(&head.headers);
@@ -350,11 +350,15 @@ fn upstream_request(
     body: RelayBody,
     address: Uri,
     headers: impl FnOnce(&HeaderMap) -> HeaderMap,
-) -> Result<Request<RelayBody>, Response<RelayBody>> {
+) -> Result<Request<RelayBody>, Box<Response<RelayBody>>> {
     head.headers = headers(&head.headers);
     let host = address.authority().map(|authority| authority.as_str().to_string()).unwrap_or_default();
     let host = HeaderValue::from_str(&host).map_err(|_| {
-        error_response(None, StatusCode::BAD_GATEWAY, "the upstream's host cannot stand in a header")
+        Box::new(error_response(
+            None,
+            StatusCode::BAD_GATEWAY,
+            "the upstream's host cannot stand in a header",
+        ))
     })?;
     // In place: the order of headers stays.
     if let Some(own) = head.headers.get_mut(HOST) {
@@ -384,7 +388,7 @@ async fn upgrade(
     let client_side = hyper::upgrade::on(&mut asked);
     let request = match upstream_request(head, full(Bytes::new()), address, with_upgrade) {
         Ok(request) => request,
-        Err(response) => return response,
+        Err(response) => return *response,
     };
     let mut response = match shared.client.send(request).await {
         Ok(response) => response,

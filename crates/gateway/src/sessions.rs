@@ -41,7 +41,7 @@ impl SessionRecorder {
         &mut self,
         trunk: &mut TrunkRecord,
         body: &RequestBody<'_>,
-        answer: Option<Message>,
+        answer: Option<&Message>,
         at: Timestamp,
     ) -> Result<(), RecordError> {
         let items = body.items.len();
@@ -52,7 +52,7 @@ impl SessionRecorder {
         if answered == 1 && body.items.get(trunk.recorded).is_none() {
             messages.clear();
         }
-        messages.extend(answer.iter().cloned());
+        messages.extend(answer.cloned());
         if messages.is_empty() {
             return Ok(());
         }

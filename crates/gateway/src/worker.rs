@@ -45,7 +45,7 @@ impl WorkerQueue {
         match self.0.try_send(call) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                engine.figures.count("not_recorded:queue")
+                engine.figures.count("not_recorded:queue");
             }
         }
     }
@@ -183,7 +183,7 @@ impl Worker<'_> {
         if is_recorded && let Ok(body) = RequestBody::split(notes.family, &call.body) {
             // One that broke off is asked for again.
             let message = answer.message.filter(|_| call.answer.is_whole);
-            match self.sessions.record(&mut trunk, &body, message, at) {
+            match self.sessions.record(&mut trunk, &body, message.as_ref(), at) {
                 Ok(()) => {}
                 Err(_) => figures.count("not_recorded:session"),
             }

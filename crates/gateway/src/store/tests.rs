@@ -45,14 +45,14 @@ fn a_conversation_is_found_by_its_deepest_position() {
     let store = Store::open(folder.path()).expect("a store");
     let id = store.begin_trunk(5, "claude-cli", "m").expect("a number");
     let chain: Vec<ChainHash> = (0..200).map(hash).collect();
-    for place in 0..150 {
+    for (place, position) in chain.iter().enumerate().take(150) {
         let trunk = TrunkRecord {
             id,
             requests: place as u64 + 1,
             sent: Some((4_000, 1_000)),
             ..TrunkRecord::default()
         };
-        store.keep_trunk(&trunk, chain[place]).expect("kept");
+        store.keep_trunk(&trunk, *position).expect("kept");
     }
     let (place, trunk) = store.trunk_of(&chain[..170]).expect("read").expect("found");
     assert_eq!((place, trunk.requests, trunk.sent), (149, 150, Some((4_000, 1_000))));
