@@ -11,3 +11,11 @@ pub fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .and_then(|()| tokio::runtime::Builder::new_current_thread().enable_all().build())
         .context("could not start the async runtime")
 }
+
+/// A runtime with two threads, for a server whose connections must not wait for each other.
+pub fn server_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    check_descriptors()
+        .and_then(|()| check_threads())
+        .and_then(|()| tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build())
+        .context("could not start the async runtime")
+}

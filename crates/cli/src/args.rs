@@ -12,6 +12,7 @@ use crate::commands::demo::DemoOptions;
 use crate::commands::directives::DirectivesArgs;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
+use crate::commands::gateway::GatewayArgs;
 use crate::commands::guard::GuardArgs;
 use crate::commands::handoff::HandoffOptions;
 use crate::commands::inspect::InspectOptions;
@@ -127,6 +128,8 @@ pub(crate) enum Command {
     Uninstall(UninstallOptions),
     /// Answer an agent's hook, or report what the agent's own compactions lost.
     Guard(GuardArgs),
+    /// Keep any client's conversations inside the window, and cheaper: `longhaul gateway -- claude`.
+    Gateway(GatewayArgs),
     /// Serve recorded sessions, rules and memory to other agents (MCP); manage the servers that Longhaul's agent uses.
     Mcp(McpArgs),
     /// Write a session as one web page to share, secrets taken out.

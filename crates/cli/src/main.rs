@@ -99,6 +99,7 @@ fn run() -> ExitCode {
         Command::Handoff(options) => find_session(&mut options.session, !options.json)
             .and_then(|()| load_settings())
             .and_then(|settings| commands::handoff::run(options, &settings, color)),
+        Command::Gateway(args) => return exit(commands::gateway::run(args, load_settings, &screen), color),
         Command::Guard(args) => commands::guard::run(args, &screen),
         Command::Report(options) => find_session(&mut options.session, true)
             .and_then(|()| load_settings())

@@ -48,7 +48,7 @@ mod watch;
 pub use client::HttpModel;
 pub use http::{
     Certificates, CertificatesError, Connection, Dial, DialError, Dialling, HttpClient, Io, Network, Proxies,
-    Reach, Target,
+    Reach, RelayBody, RelayClient, RelayError, Target,
 };
 pub use known::{KnownProvider, known_providers};
 pub use limits::AnswerLimits;

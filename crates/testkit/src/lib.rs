@@ -13,6 +13,8 @@ pub mod browser;
 pub mod fake_provider;
 #[cfg(feature = "messages")]
 pub mod messages;
+#[cfg(feature = "servers")]
+pub mod strict_provider;
 
 use std::path::{Path, PathBuf};
 

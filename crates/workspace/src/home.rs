@@ -177,6 +177,11 @@ impl Home {
         self.root.join("longhaul").join("guard")
     }
 
+    /// The folder of the gateway's database.
+    pub fn gateway(&self) -> PathBuf {
+        self.root.join("longhaul").join("gateway")
+    }
+
     /// The folder that has one folder of sessions, logs and memory for each project.
     pub fn tmp(&self) -> PathBuf {
         self.root.join("tmp")

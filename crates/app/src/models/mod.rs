@@ -15,14 +15,14 @@ use longhaul_conversation::{
 };
 use longhaul_engine::{BoxFuture, Counter};
 use longhaul_providers::{
-    Certificates, HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
-    known_providers,
+    HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Surroundings, Waiting, known_providers,
 };
 use longhaul_workspace::{TrustQuery, TrustedFolders};
 
 pub use self::providers::Providers;
 use crate::environment;
 use crate::failure::hinted;
+use crate::network::load_network;
 use crate::settings::Settings;
 
 pub use offers::{ProviderOffers, known_model};
@@ -133,13 +133,7 @@ impl<'s> Models<'s> {
         warn: impl Fn(&str),
     ) -> anyhow::Result<Self> {
         let (providers, unconfirmed) = load_providers(settings, warn)?;
-        let proxies = Proxies::from_variables(|name| settings.variable(name)).map_err(|reason| {
-            hinted(anyhow!("cannot use the proxy: {reason}"), "correct or unset that variable")
-        })?;
-        let certificates = ca_file
-            .map_or(Ok(Certificates::default()), Certificates::read)
-            .map_err(|error| hinted(error, "pass a readable PEM file of certificates to --ca-file"))?;
-        let network = Network { proxies, certificates, ..Network::default() };
+        let network = load_network(settings, ca_file)?;
         let client = HttpClient::new(network.clone());
         Ok(Self { providers, unconfirmed, client, network, settings, tell })
     }

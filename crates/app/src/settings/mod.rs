@@ -9,6 +9,7 @@ mod edit;
 mod effective;
 mod expand;
 mod fetch;
+mod gateway;
 mod guard;
 mod keys;
 mod kind;
@@ -30,6 +31,7 @@ mod work;
 
 pub(crate) use edit::{set_entry, set_list};
 pub use effective::{AboutSetting, ShownSetting, change_setting, setting_keys};
+pub use gateway::GatewayConfig;
 pub use layers::Settings;
 pub use load::{FileOwner, LoadedSettings, load_here, load_here_with};
 pub use looks::NotificationMethod;

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod directives;
 pub(crate) mod doctor;
 pub(crate) mod eval;
+pub(crate) mod gateway;
 pub(crate) mod guard;
 pub(crate) mod handoff;
 pub(crate) mod inspect;

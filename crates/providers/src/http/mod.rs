@@ -4,6 +4,7 @@ mod dial;
 mod network;
 mod proxy;
 mod reach;
+mod relay;
 mod tls;
 mod trust;
 
@@ -11,6 +12,7 @@ pub use dial::{Connection, Dial, DialError, Dialling, Io, Target};
 pub use network::{HttpClient, Network};
 pub use proxy::Proxies;
 pub use reach::Reach;
+pub use relay::{RelayBody, RelayClient, RelayError};
 pub use trust::{Certificates, CertificatesError};
 
 pub(crate) use network::innermost;

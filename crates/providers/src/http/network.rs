@@ -23,7 +23,7 @@ use super::tls::Tls;
 use super::trust::Certificates;
 
 /// The time an idle connection is kept.
-const KEPT: Duration = Duration::from_secs(60);
+pub(super) const KEPT: Duration = Duration::from_secs(60);
 
 /// Makes HTTP calls and keeps their connections. Cheap to clone; clones share the connections.
 #[derive(Clone)]
@@ -60,16 +60,7 @@ impl HttpClient {
     /// A client for the real network. Nothing is opened or read until the first call.
     pub fn new(network: Network) -> Self {
         let proxies = network.proxies.clone();
-        let mut tcp = HttpConnector::new();
-        tcp.set_nodelay(true);
-        tcp.enforce_http(false);
-        tcp.set_connect_timeout(Some(network.connect_timeout));
-        let tls = Tls::new(network.certificates);
-        let reach = network.reach;
-        Self {
-            proxies: proxies.clone(),
-            ..Self::with_dial(Arc::new(Dialler { tcp, tls: Arc::new(tls), proxies, reach }))
-        }
+        Self { proxies, ..Self::with_dial(Arc::new(Dialler::new(network))) }
     }
 
     /// Sends a request that is not for a model.
@@ -96,11 +87,22 @@ impl fmt::Debug for HttpClient {
     }
 }
 
-struct Dialler {
+pub(super) struct Dialler {
     tcp: HttpConnector,
     tls: Arc<Tls>,
     proxies: Proxies,
     reach: Reach,
+}
+
+impl Dialler {
+    pub(super) fn new(network: Network) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.set_nodelay(true);
+        tcp.enforce_http(false);
+        tcp.set_connect_timeout(Some(network.connect_timeout));
+        let tls = Arc::new(Tls::new(network.certificates));
+        Self { tcp, tls, proxies: network.proxies, reach: network.reach }
+    }
 }
 
 impl Dial for Dialler {
