@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use longhaul_conversation::find_task;
-use longhaul_text::{Unit, UnitKind, count_plain_words, is_wide, split_units};
+use longhaul_text::{Unit, UnitKind, WordSet, count_plain_words, is_wide, split_units, word_set};
 
 use super::commands::{is_shell_line, reply_of_command, without_command};
 use super::document::read_document;
 use super::replies::{Reply, is_greeting, judge, nod_of, scolds, withdraws};
 use super::sentences::{LONGEST_REQUEST, RankedSentence, choose_sentences, count_words, shorten};
 use super::wishes::{asks_outright, defers, is_only_a_rule};
+use crate::rules::tell_rules;
 use crate::typed::{Said, Voice, said_units};
 
 /// What one typed text says and asks for.
@@ -71,17 +72,25 @@ fn read_talk(said: &[Said<'_>]) -> StatedRequest {
     let nods = said.iter().take_while(|said| nod_of(said).is_some()).count();
     let nod = said.first().and_then(nod_of);
     let rest = &said[nods..];
+    let tells_rule = tell_rules(said);
+    let is_procedure = procedures(said);
     // People say first what they think of the work.
     let reply = rest.iter().take(2).map(judge).find(|reply| *reply != Reply::MovesOn);
-    let says_nothing = |said: &&Said<'_>| {
-        withdraws(said)
+    let says_nothing = |nth: usize, said: &Said<'_>| {
+        is_procedure[nods + nth]
+            || withdraws(said)
             || scolds(said)
             || is_greeting(said)
             || is_shell_line(said)
-            || is_only_a_rule(said)
+            || is_only_a_rule(said, tells_rule[nods + nth])
             || nod_of(said).is_some()
     };
-    let rest: Vec<&Said<'_>> = rest.iter().filter(|said| !says_nothing(said)).collect();
+    let rest: Vec<&Said<'_>> = rest
+        .iter()
+        .enumerate()
+        .filter(|(nth, said)| !says_nothing(*nth, said))
+        .map(|(_, said)| said)
+        .collect();
     // In a long text "later" tells of something, in a short one somebody puts it off.
     let is_short = rest.iter().map(|said| count_words(said.unit.text)).sum::<usize>() <= LONGEST_DEFERRAL;
     let is_deferred = |said: &&Said<'_>| is_short && said.voice == Voice::Typed && defers(said);
@@ -103,10 +112,33 @@ fn ranked<'t>(said: &Said<'t>, rank: u8) -> RankedSentence<'t> {
     RankedSentence { unit: said.unit, rank }
 }
 
+/// Words of headings above a way of working that a template recommends for any task.
+static PROCEDURES: WordSet = word_set!["workflow", "recommended", "suggested"];
+
+/// For each sentence whether it belongs to such a way of working, heading included.
+fn procedures(said: &[Said<'_>]) -> Vec<bool> {
+    let is_lead = |said: &Said<'_>| said.unit.kind == UnitKind::Heading || said.unit.text.ends_with(':');
+    let mut is_inside = false;
+    let inside = said.iter().map(|said| {
+        if is_lead(said) {
+            is_inside = said.words.len() <= 8 && said.words.texts().any(|word| PROCEDURES.has(word));
+        } else {
+            is_inside &= matches!(said.unit.kind, UnitKind::Item { .. });
+        }
+        is_inside
+    });
+    let inside: Vec<bool> = inside.collect();
+    // Where nothing else is said it is the task itself.
+    if inside.iter().all(|is_inside| *is_inside) { vec![false; said.len()] } else { inside }
+}
+
 /// The sentences that say what is wanted: all of a short text, of a long one how it begins and what it asks for.
 fn request_of(said: &[&Said<'_>]) -> String {
     let mut sentences: Vec<RankedSentence<'_>> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
+    // "Here is the ticket:" says nothing without it.
+    let mut own = said.iter().filter(|said| said.voice == Voice::Typed);
+    let only_leads = own.clone().count() > 0 && own.all(|said| said.unit.text.ends_with([':', '：']));
     for (nth, said) in said.iter().enumerate() {
         let text = said.unit.text.trim();
         // Aider records the question behind `/ask` twice.
@@ -117,7 +149,7 @@ fn request_of(said: &[&Said<'_>]) -> String {
             seen.push(text);
         }
         // What somebody else said is asked for by nobody here.
-        if said.voice == Voice::Handed {
+        if said.voice == Voice::Handed && !only_leads {
             continue;
         }
         let rank = u8::from(nth > 0 && !asks_outright(said));

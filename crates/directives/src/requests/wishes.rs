@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use longhaul_text::{LazyPhrases, WordSet, word_set};
+use longhaul_text::{LazyPhrases, UnitKind, WordSet, word_set};
 
 use crate::languages::{patterns, substrings};
-use crate::rules::{Substrings, WIDE_RELIEFS, asks_a_question, is_question, is_rule};
+use crate::rules::{Substrings, WIDE_RELIEFS, asks_a_question, is_question};
 use crate::typed::Said;
 
 /// Returns true if a sentence asks a question or orders something.
@@ -30,15 +30,20 @@ fn wishes_widely(text: &str) -> bool {
     text.split(['，', ',', '；', '。']).any(|clause| wishes(clause) && !relieves(clause))
 }
 
-/// Returns true if a sentence is a standing rule, or lifts one, and orders nothing besides: rules are kept, not done.
-pub(super) fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
+/// Returns true if a sentence only keeps or lifts a rule and orders nothing besides: rules are kept, not done. `tells_rule` if it is one.
+pub(super) fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>, tells_rule: bool) -> bool {
     if !unit.text.is_ascii() && relieves(unit.text) && !wishes_widely(unit.text) {
         return true;
     }
     static RULE_VERBS: WordSet =
         word_set!["use", "keep", "do", "leave", "limit", "stop", "ask", "answer", "respond", "reply"];
-    is_rule(unit.text, words)
-        && !words.orders().any(|place| !words.get(place).is_some_and(|word| RULE_VERBS.has(word)))
+    let orders_more =
+        || words.orders().any(|place| !words.get(place).is_some_and(|word| RULE_VERBS.has(word)));
+    // An item of a list has one thing to say.
+    tells_rule
+        && (matches!(unit.kind, UnitKind::Item { .. } | UnitKind::Heading)
+            || unit.text.ends_with(':')
+            || !orders_more())
 }
 
 static WIDE_QUESTION_ENDS: Substrings = LazyLock::new(|| substrings("question-ends"));

@@ -10,10 +10,11 @@ use longhaul_text::Words;
 
 use super::cues::{Cue, Cues, LISTS, is_hangul, names_code};
 use super::recognise::{Listed, Sentence};
+use super::vocabulary::{self, Surroundings};
 
 /// The place of a sentence in its message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Place<'t> {
     /// It is an item of a list.
     pub(super) is_item: bool,
     /// The list is numbered.
@@ -26,6 +27,14 @@ pub(crate) struct Place {
     pub(super) listed: Option<Listed>,
     /// The list that it is an item of, by number.
     pub(super) list: Option<usize>,
+    /// The texts around it.
+    pub(super) around: Surroundings<'t>,
+    /// It is the first sentence of the message.
+    pub(super) is_first: bool,
+    /// It is the last one.
+    pub(super) is_last: bool,
+    /// The message has an element such as `<issue>`, which describes the task.
+    pub(super) is_beside_element: bool,
 }
 
 /// What the sentences around one are by themselves: rules stand together.
@@ -95,20 +104,27 @@ const FORMS: &[&str] = &[
     "phrased",
     "held-back",
     "phrased-and-held-back",
+    "opens-message",
+    "ends-message",
+    "beside-element",
+    "led",
 ];
 
 /// What a sentence has of everything that has a weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Features {
     cues: u64,
     forms: u64,
-    place: Place,
+    is_long: bool,
+    is_item: bool,
+    /// The weights of its words.
+    vocabulary: f32,
 }
 
 impl Features {
     /// Those of a sentence in its place.
     #[rustfmt::skip]
-    pub(super) fn of(sentence: &Sentence<'_>, place: Place) -> Self {
+    pub(super) fn of(sentence: &Sentence<'_>, place: Place<'_>) -> Self {
         let Sentence { text, words, cues } = *sentence;
         let has = |cue| cues.has(cue);
         let opening = opening(sentence);
@@ -187,9 +203,14 @@ impl Features {
             phrased,
             held_back,
             phrased && held_back,
+            place.is_first,
+            place.is_last,
+            place.is_beside_element,
+            !place.around.lead.is_empty(),
         ];
         let forms = forms.iter().enumerate().fold(0, |bits, (nth, is_so)| bits | u64::from(*is_so) << nth);
-        Self { cues: cues.bits(), forms, place }
+        let vocabulary = vocabulary::score(text, words, place.around);
+        Self { cues: cues.bits(), forms, is_long: place.is_long, is_item: place.is_item, vocabulary }
     }
 
     /// The same with what stands around the sentence.
@@ -204,11 +225,11 @@ impl Features {
     /// Above zero for a standing instruction.
     pub(super) fn score(&self) -> f32 {
         let weights = &*WEIGHTS;
-        let mut score = weights.base[BIAS];
+        let mut score = weights.base[BIAS] + self.vocabulary;
         for feature in self.all() {
             score += weights.base[feature];
-            score += if self.place.is_long { weights.long[feature] } else { 0.0 };
-            score += if self.place.is_item { weights.item[feature] } else { 0.0 };
+            score += if self.is_long { weights.long[feature] } else { 0.0 };
+            score += if self.is_item { weights.item[feature] } else { 0.0 };
         }
         score
     }
@@ -225,8 +246,8 @@ impl Features {
         let mut names = Vec::new();
         for feature in self.all() {
             let name = name_of(feature);
-            names.extend(self.place.is_long.then(|| format!("long:{name}")));
-            names.extend(self.place.is_item.then(|| format!("item:{name}")));
+            names.extend(self.is_long.then(|| format!("long:{name}")));
+            names.extend(self.is_item.then(|| format!("item:{name}")));
             names.extend((feature != ANY).then(|| name.to_string()));
         }
         names

@@ -4,7 +4,8 @@ use longhaul_text::{Unit, UnitKind};
 
 use super::cues::Cue;
 use super::features::{Around, Features, Place};
-use super::recognise::{Sentence, announced, is_lead};
+use super::recognise::{Listed, Sentence, announced, is_emphatic, is_lead};
+use super::vocabulary::{self, Surroundings};
 use crate::typed::{Said, Voice};
 
 /// A sentence or list item of a person's that has a say about rules.
@@ -93,6 +94,26 @@ pub fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
     instructions
 }
 
+/// For each sentence whether it is a rule, or a line that leads only into rules.
+pub(crate) fn tell_rules(said: &[Said<'_>]) -> Vec<bool> {
+    let judged = judged(said);
+    let mut known = judged.iter().peekable();
+    let mut tells_rule = vec![false; said.len()];
+    let mut leads = Vec::new();
+    for (nth, unit) in said.iter().map(|said| &said.unit).enumerate() {
+        match known.next_if(|(found, ..)| std::ptr::eq(*found, unit)) {
+            Some((_, _, is_rule)) => tells_rule[nth] = *is_rule,
+            None => leads.push(nth),
+        }
+    }
+    for (nth, lead) in leads.iter().enumerate() {
+        let end = leads.get(nth + 1).copied().unwrap_or(said.len());
+        let below = lead + 1..end;
+        tells_rule[*lead] = !below.is_empty() && tells_rule[below].iter().all(|is_rule| *is_rule);
+    }
+    tells_rule
+}
+
 /// A sentence that a person typed, with what speaks for and against its being a rule.
 pub struct RuleFeatures<'t> {
     /// The sentence.
@@ -105,8 +126,11 @@ pub struct RuleFeatures<'t> {
 
 /// The features of the sentences that a person typed, as `bench/fit-rules` wants them.
 pub fn rule_features<'t>(said: &[Said<'t>]) -> Vec<RuleFeatures<'t>> {
-    let describe = |(unit, sentence, place): (&Unit<'t>, Sentence<'_>, Place)| {
-        let features = sentence.features(place).map_or_else(Vec::new, |features| features.names());
+    let describe = |(unit, sentence, place): (&Unit<'t>, Sentence<'_>, Place<'_>)| {
+        let mut features = sentence.features(place).map_or_else(Vec::new, |features| features.names());
+        if !features.is_empty() {
+            features.extend(vocabulary::names(sentence.text, sentence.words, place.around));
+        }
         RuleFeatures { text: unit.text, list: place.list, features }
     };
     placed(said).into_iter().map(describe).collect()
@@ -126,7 +150,7 @@ fn judged<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, bool
         lists[list].0 += 1;
         lists[list].1 += usize::from(*is_rule);
     }
-    let judge = |(nth, (unit, sentence, place)): (usize, (&'s Unit<'t>, Sentence<'s>, Place))| {
+    let judge = |(nth, (unit, sentence, place)): (usize, (&'s Unit<'t>, Sentence<'s>, Place<'s>))| {
         let others = place.list.map(|list| (lists[list].0 - 1, lists[list].1 - usize::from(alone[nth])));
         let around = Around {
             follows_rule: nth > 0 && alone[nth - 1],
@@ -138,13 +162,26 @@ fn judged<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, bool
     placed.into_iter().enumerate().map(judge).collect()
 }
 
+/// The word that opens a sentence; empty if it has none.
+fn opener<'t>(said: &'t Said<'_>) -> &'t str {
+    said.words.openers().next().and_then(|place| said.words.get(place)).unwrap_or_default()
+}
+
+/// A line that leads into others.
+#[derive(Clone, Copy, Default)]
+struct Lead<'t> {
+    listed: Option<Listed>,
+    text: &'t str,
+}
+
 /// The sentences and list items that a person typed, with their places; lines that only lead into others are left out.
-fn placed<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, Place)> {
-    let typed: Vec<&Said<'t>> =
+fn placed<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, Place<'s>)> {
+    let typed: Vec<&'s Said<'t>> =
         said.iter().filter(|said| said.voice == Voice::Typed && !said.is_inside).collect();
     let length: usize = typed.iter().map(|said| said.unit.text.len()).sum();
     let is_long = typed.len() > MANY_SENTENCES || length > LONG_TEXT;
-    let (mut section, mut listed) = (None, None);
+    let is_beside_element = said.iter().any(|said| said.is_inside);
+    let (mut section, mut listed) = (Lead::default(), Lead::default());
     let (mut list, mut in_list) = (0, false);
     let mut placed = Vec::with_capacity(typed.len());
     for (nth, Said { unit, words, .. }) in typed.iter().enumerate() {
@@ -155,18 +192,18 @@ fn placed<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, Plac
         if is_lead(unit, &sentence, before_items) {
             // A line in bold or capitals stands for a heading, and holds until the next one.
             let is_heading = unit.kind == UnitKind::Heading || is_emphatic(unit.text);
-            let announced = announced(&sentence);
+            let lead = Lead { listed: announced(&sentence), text: unit.text };
             if is_heading {
-                section = announced;
+                section = lead;
             }
-            listed = if is_item { listed } else { announced };
+            listed = if is_item { listed } else { lead };
             if is_heading || !is_item {
                 list += usize::from(in_list);
                 in_list = false;
                 continue;
             }
         } else if !is_item {
-            listed = None;
+            listed = Lead::default();
         }
         list += usize::from(in_list && !is_item);
         in_list = is_item;
@@ -175,22 +212,23 @@ fn placed<'s, 't>(said: &'s [Said<'t>]) -> Vec<(&'s Unit<'t>, Sentence<'s>, Plac
             is_numbered: matches!(unit.kind, UnitKind::Item { number: Some(_) }),
             is_long,
             is_short: typed.len() <= 2,
-            listed: listed.or(section),
+            listed: listed.listed.or(section.listed),
             list: is_item.then_some(list),
+            around: Surroundings {
+                lead: if listed.text.is_empty() { section.text } else { listed.text },
+                openers: if nth == 0 { ["", ""] } else { [opener(typed[0]), opener(typed[nth - 1])] },
+            },
+            is_first: nth == 0,
+            is_last: next.is_none(),
+            is_beside_element,
         };
         placed.push((unit, sentence, place));
+        // A whole sentence may lead into a list, too.
+        if !is_item && unit.text.ends_with([':', '：']) {
+            listed = Lead { listed: None, text: unit.text };
+        }
     }
     placed
-}
-
-/// Returns true if a line is in bold or in capitals, as headings are.
-fn is_emphatic(line: &str) -> bool {
-    let line = line.trim().trim_end_matches([':', '：']);
-    let is_bold = line.starts_with("**") && line.ends_with("**");
-    is_bold
-        || line.len() > 3
-            && line.chars().all(|c| !c.is_lowercase())
-            && line.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 /// Tells whether a sentence lifts or changes earlier instructions; `changes` if it, or the one before it, says that something

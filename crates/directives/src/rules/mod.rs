@@ -7,6 +7,7 @@ mod index;
 mod instructions;
 mod recognise;
 mod topic;
+mod vocabulary;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub(crate) use self::cues::{Substrings, WIDE_RELIEFS};
 use self::index::RuleIndex;
 use self::instructions::Standing;
+pub(crate) use self::instructions::tell_rules;
 pub use self::instructions::{Instruction, RuleFeatures, instructions_of, rule_features};
 pub(crate) use self::recognise::{asks_a_question, is_question, is_rule};
 use self::topic::Topic;

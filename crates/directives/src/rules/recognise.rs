@@ -16,9 +16,10 @@ pub(super) struct Sentence<'s> {
     pub(super) cues: Cues,
 }
 
-/// Returns true if a sentence of a person's own is a standing instruction, wherever it stands; `words` are those of `text`.
+/// Returns true if a sentence of a person's own is a standing instruction where it stands alone; `words` are those of `text`.
 pub(crate) fn is_rule(text: &str, words: &Words) -> bool {
-    Sentence::of(text, words).features(Place::default()).is_some_and(|features| features.score() > 0.0)
+    let alone = Place { is_short: true, is_first: true, is_last: true, ..Place::default() };
+    Sentence::of(text, words).features(alone).is_some_and(|features| features.score() > 0.0)
 }
 
 impl<'s> Sentence<'s> {
@@ -27,7 +28,7 @@ impl<'s> Sentence<'s> {
     }
 
     /// What speaks for and against its being a standing instruction in this place; none where it can be none.
-    pub(super) fn features(&self, place: Place) -> Option<Features> {
+    pub(super) fn features(&self, place: Place<'_>) -> Option<Features> {
         let is_empty = self.words.is_empty() && !self.has_pieces();
         let says_so = self.cues.has(Cue::Standing) || self.cues.has(Cue::Strong);
         // "Can you always …" orders; what else is asked is for the moment, also behind a report.
@@ -130,8 +131,26 @@ pub(super) enum Listed {
 pub(super) fn is_lead(unit: &Unit<'_>, sentence: &Sentence<'_>, before_items: bool) -> bool {
     let text = unit.text.trim_end_matches(['*', '_', ' ']);
     let is_bare = before_items && unit.kind == UnitKind::Sentence && !text.ends_with(['.', '!', '?', '。']);
-    let leads = unit.kind == UnitKind::Heading || text.ends_with([':', '：']) || is_bare;
+    // "**Expected behavior**", "OUTPUT"; but "NO MOCKS!" is a sentence.
+    let is_title = is_emphatic(unit.text)
+        && (unit.text.is_ascii() || unit.text.starts_with("**"))
+        && sentence.words.len() <= 4
+        && !text.ends_with(['.', '!', '。'])
+        && !sentence.is_order()
+        && !sentence.is_told()
+        && !sentence.cues.has(Cue::Negation);
+    let leads = unit.kind == UnitKind::Heading || text.ends_with([':', '：']) || is_bare || is_title;
     leads && text.len() < 120 && sentence.words.len() <= 12 && !is_question(text, sentence.words)
+}
+
+/// Returns true if a line is in bold or in capitals, as headings are.
+pub(super) fn is_emphatic(line: &str) -> bool {
+    let line = line.trim().trim_end_matches([':', '：']);
+    let is_bold = line.starts_with("**") && line.ends_with("**");
+    is_bold
+        || line.len() > 3
+            && line.chars().all(|c| !c.is_lowercase())
+            && line.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 /// What stands below a line that leads into it, if the line says so.
