@@ -135,10 +135,13 @@ impl Pool {
             // The ending of what only looked tells nothing, and what a command prints at length is a manual's.
             let is_ending = line.form == Form::Shown && gathered.text()[line.place.clone()].starts_with('…');
             let is_printed = matches!(line.owner, LineOwner::Result(call) if asked.contains_key(call));
+            let is_agents = line.form == Form::Delegated;
             let form = match line.form {
                 Form::Shown if is_ending && (file.is_some() || is_shown) => Form::Code,
                 Form::Report | Form::Row | Form::Shown if file.is_some() || is_shown => Form::Shown,
                 Form::Report | Form::Row if is_printed => Form::Shown,
+                _ if is_agents => line.form,
+                Form::Notice if is_shown => Form::Shown,
                 _ if file.is_some() || is_shown => Form::Code,
                 form => form,
             };
