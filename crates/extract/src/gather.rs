@@ -428,7 +428,7 @@ impl Gathered {
         if is_shell {
             let mut command = String::new();
             each_argument("", &call.args, &mut |key, text| {
-                if key != "description" {
+                if !is_beside_command(key) {
                     each_command(text, &mut |command| self.commands.push((place, command)));
                 }
                 if matches!(key, "command" | "cmd" | "script")
@@ -494,7 +494,7 @@ fn only_looks(call: &ToolCall) -> bool {
     }
     let (mut commands, mut looking) = (0, 0);
     each_argument("", &call.args, &mut |key, text| {
-        if key != "description" && text.len() <= LONGEST_SCRIPT {
+        if !is_beside_command(key) && text.len() <= LONGEST_SCRIPT {
             for command in parse_script(text).programs() {
                 commands += 1;
                 looking +=
@@ -503,6 +503,14 @@ fn only_looks(call: &ToolCall) -> bool {
         }
     });
     looking > 0 && commands == looking
+}
+
+/// Returns true if an argument of a shell is no command: what it is for, and where it runs.
+fn is_beside_command(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    ["descri", "dir", "cwd", "justif", "reason", "session", "chars", "timeout"]
+        .iter()
+        .any(|word| key.contains(word))
 }
 
 /// Returns true if a program only shows what stands in files, or leads to where others do.

@@ -154,9 +154,31 @@ pub(crate) fn ending(text: &str) -> Option<String> {
     }
     let is_code = |line: &str| line.ends_with(['{', '}', ';', ',', '(', '[']) || is_listing_row(line);
     let ending = lines.join(LINE_END);
+    // Where an output begins with what was done, that is told, too.
+    let first = text.lines().map(str::trim).find(|line| !is_head(line)).filter(|line| {
+        line.len() <= FIRST
+            && line.starts_with(char::is_alphanumeric)
+            && count_words(line, 2) >= 2
+            && !is_code(line)
+            && is_balanced(line)
+            && !lines.contains(line)
+    });
     let is_said = lines.iter().any(|line| count_words(line, 3) >= 3 || is_summary(&line.to_lowercase()));
     let is_told = is_said && ending.len() <= ENDING.1 && !lines.iter().any(|line| is_code(line));
-    (is_told && is_balanced(&ending)).then(|| format!("… {ending}"))
+    (is_told && is_balanced(&ending)).then(|| match first {
+        Some(first) => format!("{first}{LEFT_OUT}{ending}"),
+        None => format!("… {ending}"),
+    })
+}
+
+/// Stands between the first and the last lines of an output.
+const LEFT_OUT: &str = " ⏎ … ⏎ ";
+/// The first line of an output is told up to this length.
+const FIRST: usize = 100;
+
+/// Returns true if a text is an output of which something is left out.
+pub(crate) fn is_ending(text: &str) -> bool {
+    text.starts_with('…') || text.contains(LEFT_OUT)
 }
 
 /// An output with at most so many lines and bytes is shown whole.

@@ -22,9 +22,9 @@ pub(crate) struct Position {
 /// A statement that says less is not quoted while others or names want the room.
 pub const LEAST_WORTH: f32 = 0.2;
 /// A statement that says less is not quoted, whatever the room.
-pub const LEAST_SPARE_WORTH: f32 = 0.03;
+pub const LEAST_SPARE_WORTH: f32 = 0.004;
 /// The worth of what stands in a file or was shown in passing: it is only for room to spare.
-const SHOWN: f32 = 0.04;
+const SHOWN: f32 = 0.02;
 /// The worth of an offer that an answer ends with.
 const OFFER: f32 = 0.3;
 /// A statement of so many bytes has the worth of its form.
