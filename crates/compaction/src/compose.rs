@@ -1,12 +1,13 @@
 //! Writes the snapshot: rules, requests, the user's words, the record of work, and then the lines that cover most of what later
 //! work is likely to need, each within its share of the budget.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use longhaul_conversation::{Estimator, Message, Ordinal, TokenCount, each_text};
 use longhaul_directives::UserRule;
 use longhaul_extract::{
-    Candidate, Choice, Coverage, FileCard, LEAST_SPARE_WORTH, LEAST_WORTH, ListRoom, Source, USUAL_BUDGET,
+    Candidate, Choice, Coverage, FileCard, LEAST_SPARE_WORTH, LEAST_WORTH, Source, USUAL_BUDGET,
     choose_lines, choose_names, measure_coverage, once_seen_values,
 };
 use longhaul_ledger::LedgerSection;
@@ -57,14 +58,10 @@ const USERS_OWN: [Section; 3] = [Section::OverallGoal, Section::ActiveConstraint
 const OTHER_FILES: &str = "Other files: ";
 /// Leads into the commands that were run or spoken of.
 const COMMANDS: &str = "Commands: ";
-/// Leads into names that no single file has.
-const OTHER_NAMES: &str = "Other names: ";
 /// Statements take this share of what is left in a small snapshot and in a usual one, file cards the rest.
-const STATEMENTS_SHARE: [f64; 2] = [0.65, 0.85];
+const STATEMENTS_SHARE: [f64; 2] = [0.72, 0.9];
 /// The lists of files without a card and of commands take at most this share of the budget.
 const LISTS_SHARE: f64 = 0.04;
-/// They take so much, with names that no single file has, where nothing else takes the room.
-const SPARE_LISTS_SHARE: f64 = 0.06;
 /// More of the budget than this is much to spare.
 const MUCH_SPARE: f64 = 0.05;
 /// The user's words take this share of what is to spare.
@@ -232,7 +229,7 @@ impl<'a> Draft<'a> {
     /// Returns true if some of the user's words are left out of a text.
     fn shortens_words(&self) -> bool {
         let mut words = self.entries.iter().filter(|(section, ..)| *section == Section::UserSaid);
-        words.any(|(_, _, lines)| lines.iter().any(|line| line.starts_with('…')))
+        words.any(|(_, _, lines)| lines.iter().any(|line| is_omission(line)))
     }
 
     fn requests(&mut self) {
@@ -330,6 +327,7 @@ impl<'a> Draft<'a> {
             .flat_map(|(_, _, lines)| lines)
             .fold(String::new(), |said, line| said + " " + line);
         let focus = focus_words(self.options.focus);
+        let root = self.tracker.ledger.shown_folder();
         let mut choice = Choice {
             pool: &self.tracker.pool,
             before: self.options.before,
@@ -340,6 +338,7 @@ impl<'a> Draft<'a> {
             focus: &focus,
             quoted: &quoted,
             said: &said,
+            root: root.as_deref(),
             least_worth: LEAST_WORTH,
         };
         let budget = choice.budget;
@@ -355,20 +354,20 @@ impl<'a> Draft<'a> {
         // Cards take no more than their share: what is said is worth more than a longer list.
         let unsaid = choice.room;
         choice.room = room * (1.0 - share);
-        let mut lists = choose_names(&mut choice, ListRoom::BesideCards(budget * LISTS_SHARE));
+        let lists = choose_names(&mut choice, budget * LISTS_SHARE);
         choice.room += unsaid;
         chosen.extend(choose_more(&mut choice, &chosen));
-        // Room that no statement takes is for names that may be looked for.
         let left = choice.room;
-        lists.add(choose_names(&mut choice, ListRoom::BesideCards(0.0)));
-        lists.add(choose_names(&mut choice, ListRoom::Only(budget * SPARE_LISTS_SHARE)));
         chosen.sort_unstable();
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
         for index in chosen {
             // Lines of one message stay together and in order, so that each is read among its neighbours.
             let line = candidates.get(index);
-            self.entries.push((Section::KeyKnowledge, line.at, shown_lines(&line)));
+            match line.source {
+                Source::User => self.add_words(line.at, line.text),
+                _ => self.entries.push((Section::KeyKnowledge, line.at, shown_lines(&line, root.as_deref()))),
+            }
         }
         let ledger = &self.tracker.ledger;
         let paths = ledger.show_paths(lists.cards.iter().map(|card| card.path.as_str()));
@@ -377,7 +376,7 @@ impl<'a> Draft<'a> {
             self.entries.push((Section::FileSystemState, card.at, vec![defuse(&card.line())]));
         }
         let files = ledger.show_paths(lists.files.iter().map(String::as_str));
-        let others = [(OTHER_FILES, files), (COMMANDS, lists.commands), (OTHER_NAMES, lists.names)];
+        let others = [(OTHER_FILES, files), (COMMANDS, lists.commands)];
         for (title, names) in others {
             if !names.is_empty() {
                 let line = format!("{title}{}", defuse(&names.join(", ")));
@@ -385,6 +384,19 @@ impl<'a> Draft<'a> {
             }
         }
         left
+    }
+
+    /// Adds a sentence to those of the user's that are told of a message, before the note of what was left out.
+    fn add_words(&mut self, at: Ordinal, text: &str) {
+        let known =
+            self.entries.iter_mut().find(|(section, own, _)| *section == Section::UserSaid && *own == at);
+        match known {
+            Some((_, _, lines)) => {
+                let end = lines.len() - usize::from(lines.last().is_some_and(|line| is_omission(line)));
+                lines.insert(end, text.to_string());
+            }
+            None => self.entries.push((Section::UserSaid, at, vec![text.to_string()])),
+        }
     }
 
     /// Room that is left once everything put so far is really written, and the tags around the lines to come.
@@ -422,19 +434,33 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Returns true if a line only tells that something of the user's words was left out.
+fn is_omission(line: &str) -> bool {
+    line.starts_with('…')
+}
+
 /// The lines of a snapshot's rules.
 fn quoted_rules(snapshot: &Snapshot) -> Vec<String> {
     snapshot.entries(Section::ActiveConstraints).iter().flat_map(Entry::lines).cloned().collect()
 }
 
 /// A chosen line as it stands in a snapshot: marked as a quote if a tool printed it.
-fn shown_lines(line: &Candidate<'_>) -> Vec<String> {
+fn shown_lines(line: &Candidate<'_>, root: Option<&str>) -> Vec<String> {
+    let text = &*seen_from(root, line.text);
     match line.source {
-        Source::User => quote_lines(QuoteSource::File, line.text),
-        Source::Output if line.is_of_file() => quote_lines(QuoteSource::File, line.text),
-        Source::Output => quote_lines(QuoteSource::Tool, line.text),
-        Source::Call if line.is_change() => quote_lines(QuoteSource::File, line.text),
-        _ => vec![line.text.to_string()],
+        Source::User => quote_lines(QuoteSource::File, text),
+        Source::Output if line.is_of_file() => quote_lines(QuoteSource::File, text),
+        Source::Output => quote_lines(QuoteSource::Tool, text),
+        Source::Call if line.is_change() => quote_lines(QuoteSource::File, text),
+        _ => vec![text.to_string()],
+    }
+}
+
+/// A text in which paths below a folder are written as seen from there.
+fn seen_from<'t>(root: Option<&str>, text: &'t str) -> Cow<'t, str> {
+    match root {
+        Some(root) if text.contains(root) => Cow::Owned(text.replace(&format!("{root}/"), "")),
+        _ => Cow::Borrowed(text),
     }
 }
 

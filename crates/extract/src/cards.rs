@@ -53,25 +53,12 @@ pub struct NameLists {
     pub files: Vec<String>,
     /// Commands, as their first two words.
     pub commands: Vec<String>,
-    /// Names that no single file has.
-    pub names: Vec<String>,
 }
 
-/// The lists that are made beside the cards, and the tokens for them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ListRoom {
-    /// Cards, and lists of files that somebody named and commands that were run again and again.
-    BesideCards(f64),
-    /// No cards: lists of all files and of names that no single file has, for room that nothing else takes.
-    Only(f64),
-}
-
-/// The file cards and lists of names that cover most, within the room of the choice.
-pub fn choose_names(choice: &mut Choice<'_>, room: ListRoom) -> NameLists {
-    let (with_cards, mut lists) = match room {
-        ListRoom::BesideCards(lists) => (true, lists),
-        ListRoom::Only(lists) => (false, lists),
-    };
+/// The file cards that cover most within the room of the choice, and lists of files that somebody named and of commands that were
+/// run again and again, of at most `lists` tokens.
+pub fn choose_names(choice: &mut Choice<'_>, lists: f64) -> NameLists {
+    let mut lists = lists;
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
     let anchors = choice.pool.anchors();
     let files = files_before(choice);
@@ -90,27 +77,17 @@ pub fn choose_names(choice: &mut Choice<'_>, room: ListRoom) -> NameLists {
         let kind = match anchor.kind {
             AnchorKind::Path => match by_path.get(&*anchor.text) {
                 Some(file) => OfferKind::Path(Some(*file)),
-                None if names_a_file(&anchor.text)
-                    && (is_ours(anchor) || !with_cards && !is_installed(&anchor.text)) =>
-                {
+                None if names_a_file(&anchor.text) && is_ours(anchor) && !is_installed(&anchor.text) => {
                     OfferKind::Path(None)
                 }
                 None => continue,
             },
-            AnchorKind::Command
-                if anchor.used > u16::from(with_cards) && !is_looking_command(&anchor.text) =>
-            {
-                OfferKind::Command
-            }
+            AnchorKind::Command if anchor.used > 1 && !is_looking_command(&anchor.text) => OfferKind::Command,
             AnchorKind::Identifier | AnchorKind::Error if !is_common_member(&anchor.text) => {
                 match homes.get(&number) {
-                    Some((file, _)) if with_cards => OfferKind::Name(*file),
-                    None if !with_cards || is_ours(anchor) => OfferKind::Loose,
-                    _ => continue,
+                    Some((file, _)) => OfferKind::Name(*file),
+                    None => continue,
                 }
-            }
-            AnchorKind::Quoted if (!with_cards || anchor.typed > 0) && is_name(&anchor.text) => {
-                OfferKind::Loose
             }
             _ => continue,
         };
@@ -133,7 +110,7 @@ pub fn choose_names(choice: &mut Choice<'_>, room: ListRoom) -> NameLists {
             OfferKind::Path(Some(file)) if taken.names.contains_key(&file) => continue,
             _ => offer.cost,
         };
-        let is_listed = matches!(offer.kind, OfferKind::Path(_) | OfferKind::Command | OfferKind::Loose);
+        let is_listed = matches!(offer.kind, OfferKind::Path(_) | OfferKind::Command);
         // It stands in a longer name already.
         if cost > choice.room || is_listed && cost > lists || choice.covered[offer.anchor as usize] >= 1.0 {
             continue;
@@ -153,32 +130,9 @@ pub fn choose_names(choice: &mut Choice<'_>, room: ListRoom) -> NameLists {
             }
             OfferKind::Path(None) => taken.paths.push(text),
             OfferKind::Command => taken.commands.push(text),
-            OfferKind::Loose => taken.loose.push(text),
         }
     }
     taken.into_lists(choice, &files)
-}
-
-impl NameLists {
-    /// Adds what is not there yet of further lists.
-    pub fn add(&mut self, more: Self) {
-        let extend = |all: &mut Vec<String>, more: Vec<String>| {
-            let new: Vec<String> = more.into_iter().filter(|name| !all.contains(name)).collect();
-            all.extend(new);
-        };
-        for card in more.cards {
-            match self.cards.iter_mut().find(|known| known.path == card.path) {
-                Some(known) => extend(&mut known.names, card.names),
-                None => self.cards.push(card),
-            }
-        }
-        let is_on_card = |path: &String| self.cards.iter().any(|card| card.path == *path);
-        extend(&mut self.files, more.files.into_iter().filter(|path| !is_on_card(path)).collect());
-        extend(&mut self.commands, more.commands);
-        extend(&mut self.names, more.names);
-        self.files.sort_unstable();
-        self.commands.sort_unstable();
-    }
 }
 
 /// The names that were taken.
@@ -191,8 +145,6 @@ struct Taken {
     /// Other files.
     paths: Vec<String>,
     commands: Vec<String>,
-    /// Names without a file.
-    loose: Vec<String>,
 }
 
 impl Taken {
@@ -225,7 +177,7 @@ impl Taken {
         others.sort_unstable();
         let mut commands = self.commands;
         commands.sort_unstable();
-        NameLists { cards, files: others, commands, names: self.loose }
+        NameLists { cards, files: others, commands }
     }
 }
 
@@ -250,19 +202,11 @@ enum OfferKind {
     /// A path, of a file whose content was seen or of another one.
     Path(Option<u32>),
     Command,
-    /// A name without a file.
-    Loose,
 }
 
 /// Returns true if the user or the model named something: what only stood in an output is a listing's.
 fn is_ours(anchor: &Anchor) -> bool {
     anchor.typed > 0 || anchor.in_prose || anchor.used > 0
-}
-
-/// Returns true if a quoted text is written as a name and is no plain word.
-fn is_name(text: &str) -> bool {
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-    !is_plain && !text.contains(char::is_whitespace)
 }
 
 /// Returns true if the last piece of a path has an ending. Others from the root are mostly routes of a server.

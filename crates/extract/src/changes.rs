@@ -104,12 +104,16 @@ fn fitting(lines: &[&str]) -> Option<String> {
     }
     let is_telling = |line: &str| {
         let is_comment = ["//", "#", "/*", "*", "--", "\"\"\""].iter().any(|sign| line.starts_with(sign));
-        is_comment && line.len() > 12 || symbol_in(line).is_some() && !line.ends_with(',')
+        let is_ornament = line.matches("--").count() > 3 || line.matches("==").count() > 3;
+        !is_ornament && (is_comment && line.len() > 12 || symbol_in(line).is_some() && !line.ends_with(','))
     };
     let mut telling = String::new();
     for line in lines.iter().filter(|line| is_telling(line)) {
         let line = line.strip_suffix('{').unwrap_or(line).trim_end();
-        if is_balanced(line) && telling.len() + line.len() + LINE_END.len() <= LONGEST {
+        if !telling.contains(line)
+            && is_balanced(line)
+            && telling.len() + line.len() + LINE_END.len() <= LONGEST
+        {
             telling.push_str(line);
             telling.push_str(LINE_END);
         }

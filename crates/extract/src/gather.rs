@@ -15,9 +15,9 @@ use super::card_line::parse_card;
 use super::changes::change_line;
 use super::chart::Chart;
 use super::lines::output_lines;
-use super::outputs::{OutputLine, each_output_line, ending, unnumbered, whole_output};
+use super::outputs::{OutputLine, each_output_line, each_text_in_data, ending, unnumbered, whole_output};
 use super::statements::{
-    Form, Shape, each_statement, is_report, names_only_a_file, says_something, without_opening,
+    Form, Shape, each_statement, is_balanced, is_report, names_only_a_file, says_something, without_opening,
 };
 use super::written::written_in_script;
 
@@ -111,7 +111,7 @@ pub(crate) struct FoundLine<'g> {
 /// A text of the user's above this length is a document rather than a message.
 const LONG_TEXT: usize = 2_500;
 /// Commands up to this length stand before what they printed.
-const SHORT_COMMAND: usize = 100;
+const SHORT_COMMAND: usize = 200;
 /// Longer arguments are lines of their own.
 const SHORT_ARGUMENT: usize = 160;
 
@@ -120,7 +120,17 @@ impl Gathered {
     pub fn of(parts: &[AnnotatedPart<'_>]) -> Self {
         let is_closing = !parts.iter().any(|heard| matches!(heard.part.body, Body::Call(_)));
         let mut gathered = Self { is_closing, ..Self::default() };
-        parts.iter().for_each(|heard| gathered.add_part(heard));
+        let mut is_command = false;
+        for heard in parts {
+            match (&heard.part.body, heard.part.origin) {
+                // What a command says that the user named is what they want.
+                (Body::Text(text), Origin::Memory) if is_command => {
+                    gathered.add_prose(Source::User, Form::Typed, PartOf::Talk, &split_units(text));
+                }
+                (Body::Text(text), Origin::Hook) => is_command |= text.contains("command-name>"),
+                _ => gathered.add_part(heard),
+            }
+        }
         gathered.find_anchors();
         gathered
     }
@@ -230,10 +240,9 @@ impl Gathered {
     fn add_part(&mut self, AnnotatedPart { part, units }: &AnnotatedPart<'_>) {
         let answer = if self.is_closing { Form::Conclusion } else { Form::Remark };
         match (&part.body, part.origin) {
-            (Body::Text(text), Origin::User) => {
+            (Body::Text(_), Origin::User) => {
                 // The user's words have a place of their own, in which a long text is shortened.
-                let form = if text.len() > LONG_TEXT { Form::Shown } else { Form::Code };
-                self.add_prose(Source::User, form, PartOf::Talk, units);
+                self.add_prose(Source::User, Form::Typed, PartOf::Talk, units);
             }
             (Body::Text(_), Origin::Model) => self.add_prose(Source::Model, answer, PartOf::Talk, units),
             (Body::Text(_), Origin::Summary) => {
@@ -257,9 +266,7 @@ impl Gathered {
             units,
             &mut |text, shape| {
                 let form = match shape {
-                    // The user's words have a place of their own.
-                    _ if form == Form::Code => Form::Code,
-                    Shape::Row if form != Form::Shown => Form::Row,
+                    Shape::Row if !matches!(form, Form::Shown | Form::Typed) => Form::Row,
                     _ if says_something(text) => form,
                     _ => Form::Code,
                 };
@@ -318,6 +325,10 @@ impl Gathered {
         if let Some(answer) = users_answer(&result.returned()) {
             return self.add(Source::Output, Form::Answer, PartOf::Talk, &answer);
         }
+        if result.name.as_deref().is_some_and(is_agent) {
+            let report = result.returned();
+            return self.add_prose(Source::Output, Form::Delegated, part_of, &split_units(&report));
+        }
         // Memory behind a result is loaded again by itself.
         self.add_output(&result.returned(), part_of);
     }
@@ -328,6 +339,11 @@ impl Gathered {
         if is_report(&plain) {
             return self.add_prose(Source::Output, Form::Report, part_of, &split_units(&plain));
         }
+        each_text_in_data(text, &mut |text| {
+            if is_report(text) {
+                self.add_prose(Source::Output, Form::Report, part_of, &split_units(text));
+            }
+        });
         if matches!(part_of, PartOf::Result(_))
             && let Some(shown) = whole_output(&plain).or_else(|| ending(&plain))
         {
@@ -343,6 +359,21 @@ impl Gathered {
         };
         let form = if line.is_notice && source == Source::Output { Form::Notice } else { Form::Code };
         self.add(source, form, part_of, line.text);
+    }
+
+    /// A command that does something, with what the model says that it does.
+    fn add_step(&mut self, command: &str, call: &ToolCall) {
+        let described =
+            call.args.get("description").and_then(Value::as_str).filter(|text| !text.contains('\n'));
+        let step = match (command, described) {
+            ("", None) => return,
+            ("", Some(described)) => format!("Ran: {described}"),
+            (command, None) => format!("Ran `{command}`"),
+            (command, Some(described)) => format!("Ran `{command}`: {described}"),
+        };
+        if is_balanced(&step) {
+            self.add(Source::Call, Form::Shown, PartOf::Talk, &step);
+        }
     }
 
     /// The place of a path among those of the message.
@@ -387,6 +418,9 @@ impl Gathered {
         });
         if only_looks(call) {
             self.looks.push(call.id.clone());
+            if !is_shell(&call.name) && short.len() <= SHORT_COMMAND && long.is_empty() {
+                self.asked.push((call.id.clone(), format!("{} {short}", call.name)));
+            }
         }
         self.add(Source::Call, Form::Code, PartOf::Talk, &short);
         let place = self.lines.len() - 1;
@@ -394,7 +428,7 @@ impl Gathered {
         if is_shell {
             let mut command = String::new();
             each_argument("", &call.args, &mut |key, text| {
-                if key != "description" {
+                if !is_beside_command(key) {
                     each_command(text, &mut |command| self.commands.push((place, command)));
                 }
                 if matches!(key, "command" | "cmd" | "script")
@@ -404,6 +438,9 @@ impl Gathered {
                     command = text.to_string();
                 }
             });
+            if !self.looks.contains(&call.id) {
+                self.add_step(&command, call);
+            }
             self.asked.push((call.id.clone(), command));
         }
         for (key, text) in long {
@@ -457,7 +494,7 @@ fn only_looks(call: &ToolCall) -> bool {
     }
     let (mut commands, mut looking) = (0, 0);
     each_argument("", &call.args, &mut |key, text| {
-        if key != "description" && text.len() <= LONGEST_SCRIPT {
+        if !is_beside_command(key) && text.len() <= LONGEST_SCRIPT {
             for command in parse_script(text).programs() {
                 commands += 1;
                 looking +=
@@ -466,6 +503,14 @@ fn only_looks(call: &ToolCall) -> bool {
         }
     });
     looking > 0 && commands == looking
+}
+
+/// Returns true if an argument of a shell is no command: what it is for, and where it runs.
+fn is_beside_command(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    ["descri", "dir", "cwd", "justif", "reason", "session", "chars", "timeout"]
+        .iter()
+        .any(|word| key.contains(word))
 }
 
 /// Returns true if a program only shows what stands in files, or leads to where others do.
@@ -510,6 +555,12 @@ fn each_command(script: &str, found: &mut impl FnMut(String)) {
 fn is_plain(word: &str) -> bool {
     word.len() <= 40
         && !word.contains(|sign: char| sign.is_whitespace() || "/*?$\"'`{}()<>=~,;[]".contains(sign))
+}
+
+/// Returns true if a tool hands work to another agent, by its name.
+fn is_agent(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    tool == "task" || tool.contains("agent") && !tool.contains("list")
 }
 
 /// Returns true if a tool runs shell commands, by its name.
@@ -641,7 +692,7 @@ mod tests {
                 Part::text(Origin::Memory, "Loaded again."),
                 Part::result(ToolResult::text("c", "All is well")),
             ],
-            &[(Form::Code, "Please fix the upload of large files."), (Form::Code, "All is well")],
+            &[(Form::Typed, "Please fix the upload of large files."), (Form::Code, "All is well")],
         );
     }
 

@@ -37,7 +37,7 @@ mod written;
 
 pub use anchors::AnchorKind;
 pub use candidates::{Candidate, Candidates};
-pub use cards::{FileCard, ListRoom, NameLists, choose_names};
+pub use cards::{FileCard, NameLists, choose_names};
 pub use coverage::{Coverage, MissingAnchor, NameCount, measure_coverage};
 pub use gather::{Gathered, Source};
 pub use names::Anchor;

@@ -86,6 +86,51 @@ pub(crate) fn each_output_line<'t>(text: &'t str, found: &mut impl FnMut(OutputL
     flush(from, text.len(), file, found);
 }
 
+/// A text in JSON is looked at from so many bytes on, and up to so many.
+const TEXT_IN_DATA: std::ops::RangeInclusive<usize> = 200..=40_000;
+
+/// Calls `found` with each text of several lines that stands as a string in JSON: what an issue says, or a page.
+pub(crate) fn each_text_in_data(text: &str, found: &mut impl FnMut(&str)) {
+    const FIELD: &str = "\": \"";
+    const DENSE_FIELD: &str = "\":\"";
+    if !text.contains("\\n") {
+        return;
+    }
+    for line in text.lines().filter(|line| line.len() >= *TEXT_IN_DATA.start()) {
+        let mut rest = line;
+        while let Some(open) = rest
+            .find(FIELD)
+            .map(|at| at + FIELD.len())
+            .into_iter()
+            .chain(rest.find(DENSE_FIELD).map(|at| at + DENSE_FIELD.len()))
+            .min()
+        {
+            let string = &rest[open - 1..];
+            let Some(length) = string_end(string) else { break };
+            if TEXT_IN_DATA.contains(&length)
+                && string[..length].contains("\\n")
+                && let Ok(text) = serde_json::from_str::<String>(&string[..length])
+            {
+                found(&text);
+            }
+            rest = &string[length..];
+        }
+    }
+}
+
+/// The end of the string that a text begins with, behind its last quotation mark.
+fn string_end(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
 /// Lines that say nothing: empty ones, and what stands before an output.
 const HEADS: [&str; 3] = ["", "Output:", "---"];
 fn is_head(line: &str) -> bool {
@@ -109,8 +154,31 @@ pub(crate) fn ending(text: &str) -> Option<String> {
     }
     let is_code = |line: &str| line.ends_with(['{', '}', ';', ',', '(', '[']) || is_listing_row(line);
     let ending = lines.join(LINE_END);
-    let is_told = ending.len() >= 20 && ending.len() <= ENDING.1 && !lines.iter().any(|line| is_code(line));
-    (is_told && is_balanced(&ending)).then(|| format!("… {ending}"))
+    // Where an output begins with what was done, that is told, too.
+    let first = text.lines().map(str::trim).find(|line| !is_head(line)).filter(|line| {
+        line.len() <= FIRST
+            && line.starts_with(char::is_alphanumeric)
+            && count_words(line, 2) >= 2
+            && !is_code(line)
+            && is_balanced(line)
+            && !lines.contains(line)
+    });
+    let is_said = lines.iter().any(|line| count_words(line, 3) >= 3 || is_summary(&line.to_lowercase()));
+    let is_told = is_said && ending.len() <= ENDING.1 && !lines.iter().any(|line| is_code(line));
+    (is_told && is_balanced(&ending)).then(|| match first {
+        Some(first) => format!("{first}{LEFT_OUT}{ending}"),
+        None => format!("… {ending}"),
+    })
+}
+
+/// Stands between the first and the last lines of an output.
+const LEFT_OUT: &str = " ⏎ … ⏎ ";
+/// The first line of an output is told up to this length.
+const FIRST: usize = 100;
+
+/// Returns true if a text is an output of which something is left out.
+pub(crate) fn is_ending(text: &str) -> bool {
+    text.starts_with('…') || text.contains(LEFT_OUT)
 }
 
 /// An output with at most so many lines and bytes is shown whole.
@@ -129,11 +197,11 @@ pub(crate) fn unnumbered(text: &str) -> Cow<'_, str> {
 
 /// A short output on one line, unless it says nothing.
 pub(crate) fn whole_output(text: &str) -> Option<String> {
-    if text.len() > 2 * WHOLE.1 {
-        return None;
-    }
     let reminders = ["<system-reminder>", "<system_reminder>"];
     let own = reminders.iter().filter_map(|tag| text.find(tag)).min().map_or(text, |start| &text[..start]);
+    if own.len() > 2 * WHOLE.1 {
+        return None;
+    }
     let lines: Vec<&str> = own.lines().map(str::trim).filter(|line| !is_head(line)).collect();
     // A line that tells something by itself is quoted as such.
     let is_told = lines.len() < 2 && lines.iter().all(|line| is_notice(line, true));
@@ -161,14 +229,15 @@ fn is_notice(line: &str, is_short: bool) -> bool {
     let lower = line.to_lowercase();
     // A long output has many lines that only speak of trouble; its own begins with it.
     let head = &lower[..lower.floor_char_boundary(TROUBLE_BEGINS)];
-    (has_value || is_short && tells_of_trouble(&lower) || is_trouble(head) || is_summary(&lower))
-        && count_words(line, 4) >= if has_value || is_summary(&lower) { 2 } else { 4 }
+    let is_case = line.starts_with("FAILED ") && line.contains("::");
+    (has_value || is_case || is_short && tells_of_trouble(&lower) || is_trouble(head) || is_summary(&lower))
+        && count_words(line, 4) >= if has_value || is_case || is_summary(&lower) { 2 } else { 4 }
         && is_balanced(line)
         && !is_boilerplate(line)
 }
 
 /// Returns true if a line sums up a run: a number stands right before or behind one of the words for it.
-fn is_summary(lower: &str) -> bool {
+pub(crate) fn is_summary(lower: &str) -> bool {
     static ANY: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&COUNTED));
     if lower.len() > SUMMARY || !lower.bytes().any(|byte| byte.is_ascii_digit()) || !ANY.is_in(lower) {
         return false;

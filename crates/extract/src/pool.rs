@@ -15,6 +15,7 @@ use super::candidates::{Candidate, Candidates};
 use super::changes::LINE_END;
 use super::gather::{Gathered, LineOwner, Source};
 use super::names::{Anchor, Names};
+use super::outputs::is_ending;
 use super::statements::Form;
 use super::weigh::{USUAL_BUDGET, weigh_anchors};
 
@@ -133,12 +134,18 @@ impl Pool {
             // What stands in a file can be read there again.
             let is_shown = matches!(line.owner, LineOwner::Result(call) if shown.contains(call));
             // The ending of what only looked tells nothing, and what a command prints at length is a manual's.
-            let is_ending = line.form == Form::Shown && gathered.text()[line.place.clone()].starts_with('…');
+            let is_ending = line.form == Form::Shown && is_ending(&gathered.text()[line.place.clone()]);
+            // Instructions are loaded again by themselves.
+            let is_instructions = file.is_some_and(|file| is_instructions(&self.files[file as usize]));
             let is_printed = matches!(line.owner, LineOwner::Result(call) if asked.contains_key(call));
+            let is_agents = line.form == Form::Delegated;
             let form = match line.form {
+                Form::Report | Form::Row | Form::Shown if is_instructions => Form::Code,
                 Form::Shown if is_ending && (file.is_some() || is_shown) => Form::Code,
                 Form::Report | Form::Row | Form::Shown if file.is_some() || is_shown => Form::Shown,
                 Form::Report | Form::Row if is_printed => Form::Shown,
+                _ if is_agents => line.form,
+                Form::Notice if is_shown => Form::Shown,
                 _ if file.is_some() || is_shown => Form::Code,
                 form => form,
             };
@@ -286,6 +293,12 @@ fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
 fn is_same_file(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/') && short.contains('/'))
+}
+
+/// Returns true if a file tells agents how to work, in any project.
+fn is_instructions(path: &str) -> bool {
+    const NAMES: [&str; 4] = ["SKILL.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md"];
+    NAMES.iter().any(|name| path.ends_with(name)) || path.contains("/skills/") || path.contains(".agents/")
 }
 
 fn add_once(anchors: &mut Vec<u32>, from: usize, number: u32) {

@@ -24,6 +24,8 @@ pub struct Choice<'a> {
     pub room: f64,
     /// Measures what a line costs.
     pub estimator: Estimator,
+    /// The folder that paths are shown from.
+    pub root: Option<&'a str>,
     /// Words that lines about them are wanted for.
     pub focus: &'a [String],
     /// Texts that are in the snapshot already and need not be quoted again.
@@ -47,6 +49,8 @@ const MOST_NAMES: f32 = 1.5;
 const ALIKE: f32 = 0.4;
 /// The factor on a line's worth if all that it says was said already, pair by pair of words.
 const SAID_BEFORE: f32 = 0.15;
+/// The share of its pairs of words from which on a sentence of the user's is taken for one that stands in the snapshot.
+const TOLD: f32 = 0.6;
 /// The factor on a line's worth for each one chosen of the same stretch of work, so that all stretches are told of.
 const SAME_STRETCH: f32 = 0.93;
 /// The factor on a line's worth for each one chosen of the same message: a long text is told of, not copied.
@@ -54,7 +58,7 @@ const SAME_MESSAGE: f32 = 0.92;
 /// Of one message no more lines than this are quoted.
 const MOST_OF_MESSAGE: i32 = 24;
 /// Of what a file says or an output shows no more lines of one message.
-const MOST_SHOWN: i32 = 6;
+const MOST_SHOWN: i32 = 12;
 /// A statement that leans on others is quoted with as many of those before it.
 const MOST_LEANT_ON: usize = 2;
 
@@ -65,6 +69,15 @@ const MOST_LEANT_ON: usize = 2;
 pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
+    let mut told_pairs: HashSet<u64> = HashSet::new();
+    each_pair(choice.said, &mut |pair| {
+        told_pairs.insert(pair);
+    });
+    choice.quoted.iter().for_each(|text| {
+        each_pair(text, &mut |pair| {
+            told_pairs.insert(pair);
+        });
+    });
     let mut heap: BinaryHeap<Scored> = BinaryHeap::new();
     let mut last: Option<Ordinal> = None;
     let mut trouble = Ordinal(0);
@@ -94,7 +107,8 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         if !is_for_the_moment(line.text) {
             before.push(place);
         }
-        if choice.is_said(line.text) {
+        let is_told = line.form == Form::Typed && share_of_pairs(line.text, &told_pairs) > TOLD;
+        if is_told || choice.is_said(line.text) {
             continue;
         }
         let position = Position { opens, after_trouble: trouble.0 > 0 && line.at.0 == trouble.0 + 1 };
@@ -110,15 +124,6 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let mut texts: HashSet<&str> = choice.quoted.clone();
     let mut shapes: HashMap<u64, i32> = HashMap::new();
     let mut stretches: HashMap<usize, i32> = HashMap::new();
-    let mut told_pairs: HashSet<u64> = HashSet::new();
-    each_pair(choice.said, &mut |pair| {
-        told_pairs.insert(pair);
-    });
-    choice.quoted.iter().for_each(|text| {
-        each_pair(text, &mut |pair| {
-            told_pairs.insert(pair);
-        });
-    });
     // Nothing was weighed against what is told so far.
     let mut round = 1;
     while let Some(best) = heap.pop() {
@@ -127,10 +132,7 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             continue;
         }
         let new: Vec<usize> = choice.new_lines(best.passage, &chosen).collect();
-        let tokens: f64 = new
-            .iter()
-            .map(|place| choice.estimator.text(candidates.get(*place).text).as_f64() + LINE_COST)
-            .sum();
+        let tokens: f64 = new.iter().map(|place| choice.cost(candidates.get(*place).text)).sum();
         if tokens > choice.room {
             continue;
         }
@@ -185,6 +187,14 @@ struct Passage {
 }
 
 impl Choice<'_> {
+    /// The tokens of a line, with its paths as they are shown.
+    fn cost(&self, text: &str) -> f64 {
+        let whole = self.estimator.text(text).as_f64() + LINE_COST;
+        let Some(root) = self.root else { return whole };
+        let folder = self.estimator.text(root).as_f64() + LINE_COST;
+        whole - text.matches(root).count() as f64 * folder
+    }
+
     /// Returns true if a text stands in the snapshot already, perhaps among others.
     fn is_said(&self, text: &str) -> bool {
         self.said.contains(text)
@@ -208,10 +218,10 @@ impl Choice<'_> {
     /// The gain of a statement for the cost of its passage.
     fn score(&self, passage: Passage, worth: f32, weights: &[f32], chosen: &HashSet<usize>) -> f32 {
         let candidates = self.pool.candidates();
-        let (mut names, mut cost) = (0.0, MARK_SHARE);
+        let (mut names, mut cost) = (0.0, MARK_SHARE as f32);
         for place in self.new_lines(passage, chosen) {
             let line = candidates.get(place);
-            cost += self.estimator.text(line.text).as_f64() + LINE_COST;
+            cost += self.cost(line.text) as f32;
             let weight = |number: &u32| {
                 weights[*number as usize] * (1.0 - self.covered[*number as usize] * (1.0 - AGAIN))
             };
@@ -219,7 +229,7 @@ impl Choice<'_> {
         }
         // Names in a sentence that says nothing of them are better listed under their file.
         let gain = worth + names.min(MOST_NAMES) * worth.clamp(0.1, 1.0);
-        gain / cost as f32
+        gain / cost
     }
 }
 
@@ -311,6 +321,7 @@ mod tests {
             focus: &[],
             quoted: &HashSet::new(),
             said: "",
+            root: None,
             least_worth: LEAST_WORTH,
         };
         let places = choose_lines(&mut choice);

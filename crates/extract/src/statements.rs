@@ -17,8 +17,10 @@ pub enum Form {
     Remark,
     /// A whole statement of the model, thinking.
     Thought,
-    /// A whole statement of a report that a tool returned: another agent's, a page's.
+    /// A whole statement of a report that a tool returned: a page's, a manual's.
     Report,
+    /// A whole statement of another agent's report.
+    Delegated,
     /// A row of a table.
     Row,
     /// A line of output that tells of trouble or of a value.
@@ -31,6 +33,8 @@ pub enum Form {
     Written,
     /// A change of a file, on one line.
     Change,
+    /// A statement of the user's, who has a place of their own in a snapshot, in which a long text is shortened.
+    Typed,
     /// A short output or a statement of a file, quoted where there is room to spare.
     Shown,
     /// Code, output, arguments: only the names in it count.
@@ -89,8 +93,12 @@ pub(crate) fn each_statement(
                 }
             }
             UnitKind::Row => {
-                let is_ruler = text.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'='));
-                if !is_ruler {
+                // The head of a table says nothing without its rows.
+                let is_head =
+                    behind.first().is_some_and(|next| next.kind == UnitKind::Row && is_ruler(next.text));
+                if is_head {
+                    code(text);
+                } else if !is_ruler(text) {
                     found(&plain(text), Shape::Row);
                 }
             }
@@ -119,6 +127,11 @@ pub(crate) fn each_statement(
         }
     }
     flush(&mut lead, code);
+}
+
+/// Returns true if a row of a table only parts its head from the rest.
+fn is_ruler(row: &str) -> bool {
+    row.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'='))
 }
 
 /// Adds the items that follow to the first one, if the whole list is short. Returns the units behind it.
@@ -227,8 +240,10 @@ pub(crate) fn without_opening(text: &str) -> &str {
             rest.chars().take(48).flat_map(char::to_lowercase).collect::<String>().replace('’', "'");
         let opening = OPENINGS.iter().find(|opening| {
             lower.strip_prefix(**opening).is_some_and(|behind| {
+                // `Good catch` is no opening, `Good. It works` has one.
+                let is_apart = opening.contains(' ') || !behind.starts_with(' ');
                 !opening.is_ascii()
-                    || !behind.starts_with(|next: char| next.is_alphanumeric() || next == '\'')
+                    || is_apart && !behind.starts_with(|next: char| next.is_alphanumeric() || next == '\'')
             })
         });
         let Some(opening) = opening else { return rest };
@@ -244,10 +259,10 @@ pub(crate) fn without_opening(text: &str) -> &str {
 
 /// Returns true if a text names a value and says what it is: `Commit: 708128ee`, `PR: https://…`.
 fn is_labelled_value(text: &str) -> bool {
-    let Some((label, value)) = text.split_once([':', '：', '=']) else { return false };
+    let Some((label, value)) = text.split_once([':', '：', '=', '—', '→']) else { return false };
     let value = value.trim();
     (2..=40).contains(&label.trim().len())
-        && label.contains(char::is_alphabetic)
+        && label.contains(char::is_alphanumeric)
         && value.len() >= 3
         && (value.bytes().any(|byte| byte.is_ascii_digit()) || value.contains(['`', '/']))
 }
@@ -257,7 +272,7 @@ pub(crate) fn says_something(text: &str) -> bool {
     let is_said = text.len() >= SHORTEST && count_words(text, 4) >= 4;
     text.len() <= LONGEST
         && !text.starts_with([',', ';', '.', ')', ':'])
-        && !text.ends_with([':', '：'])
+        && !text.ends_with([':', '：', ',', '，'])
         && (is_said || is_labelled_value(text))
         && is_balanced(text)
         && !is_boilerplate(text)
@@ -401,9 +416,14 @@ pub(crate) fn is_listing_row(line: &str) -> bool {
 /// Returns true if an output is a report in prose rather than code or a log.
 pub(crate) fn is_report(text: &str) -> bool {
     const LOOKED_AT: usize = 60;
-    let lines = text.lines().map(str::trim).filter(|line| line.len() > 3).take(LOOKED_AT);
+    let mut is_in_code = false;
+    let outside = text.lines().map(str::trim).filter(|line| {
+        let is_fence = line.starts_with("```");
+        is_in_code ^= is_fence;
+        line.len() > 3 && !is_fence && !is_in_code
+    });
     let (mut prose, mut all) = (0, 0);
-    for line in lines {
+    for line in outside.take(LOOKED_AT) {
         all += 1;
         // An option in the help of a program is explained to everybody.
         let is_option = line.starts_with("--") || line.starts_with('-') && line.contains(", --");

@@ -15,7 +15,7 @@ const RECENT: usize = 40;
 const MOST_FAILING: usize = 5;
 const MOST_ERRORS: usize = 6;
 /// The number of last commands that are told whatever they did.
-const LAST: usize = 8;
+const LAST: usize = 5;
 /// A failure so many messages back no longer matters, either.
 const RECENT_MESSAGES: u32 = 150;
 /// Characters of an error that stands behind its command.

@@ -23,6 +23,11 @@ pub(crate) struct ShownRoot {
 }
 
 impl Ledger {
+    /// The folder that a snapshot shows paths from, where it is known.
+    pub fn shown_folder(&self) -> Option<String> {
+        self.shown_root().path.filter(|path| depth(path) >= SHALLOWEST)
+    }
+
     /// The folder that the paths of these files are shown from.
     pub(crate) fn shown_root(&self) -> ShownRoot {
         let Some(root) = self.root.clone().or_else(|| self.guess_root()) else { return ShownRoot::default() };

@@ -99,6 +99,12 @@ pub(super) fn only_looks(words: &[String]) -> bool {
         "sed" => !has("-i") && !has("--in-place"),
         // What it runs is looked at by itself.
         "find" => !has("-delete"),
+        // It asks for a page unless it sends or writes something.
+        "curl" => {
+            !["-X", "-d", "--data", "--json", "-F", "-T", "-o", "-O", "--request", "--output", "--upload"]
+                .into_iter()
+                .any(has)
+        }
         _ => PROGRAMS.looking.contains(program) || words.iter().any(|word| is_listed(word)),
     }
 }
