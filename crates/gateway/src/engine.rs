@@ -403,8 +403,8 @@ impl Engine {
             return;
         }
         let situation = self.situation(&reading, &own, known, call.now);
-        // Just before the limit the next request is likely to pass it.
-        const NEAR: f64 = 0.9;
+        // Just before the limit the next request is likely to pass it; earlier, the tail would be long by then.
+        const NEAR: f64 = 0.97;
         let nearly = Situation { limit: situation.limit * NEAR, ..situation };
         let plan = plan_request(&nearly);
         let budget = nearly.snapshot_budget();

@@ -289,6 +289,9 @@ async fn a_window_is_learned_from_a_refusal() {
     assert_eq!(agent.messages.last().map(|last| last["role"].clone()), Some(json!("assistant")));
 }
 
+/// A body with headers that belong to it.
+type OddBody = (Vec<u8>, Vec<(&'static str, &'static str)>);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn in_observe_the_provider_receives_the_clients_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -299,7 +302,7 @@ async fn in_observe_the_provider_receives_the_clients_bytes() {
     })
     .await;
     let http = RelayClient::new(Network::default());
-    let mut bodies: Vec<(Vec<u8>, Vec<(&str, &str)>)> = [
+    let mut bodies: Vec<OddBody> = [
         r#"{"messages":[{"role":"user","content":"\u00e9 \ud800 \/ é"}],"n":1.0,"big":9007199254740993,"e":1E+2}"#,
         r#"{ "messages" : [ ] , "messages" : [ {} ], "a":1,"a":2 }"#,
         "\u{feff}{\"messages\":[]}",

@@ -56,11 +56,10 @@ fn body(family: Family, turns: &[Turn]) -> String {
     for (number, Turn { words, calls }) in turns.iter().enumerate() {
         let words = format!("{number}: {words}");
         let id = |call: usize| format!("c{number}-{call}");
-        let outputs = calls.iter().enumerate();
         match family {
             Family::Anthropic => {
                 items.push(json!({"role": "user", "content": words}));
-                for (call, output) in outputs {
+                for (call, output) in calls.iter().enumerate() {
                     items.push(json!({"role": "assistant", "content": [{"type": "tool_use", "id": id(call), "name": "Bash", "input": {"n": 1.0}}]}));
                     items.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id(call), "content": output}]}));
                 }
@@ -68,7 +67,7 @@ fn body(family: Family, turns: &[Turn]) -> String {
             }
             Family::Chat => {
                 items.push(json!({"role": "user", "content": words}));
-                for (call, output) in outputs {
+                for (call, output) in calls.iter().enumerate() {
                     items.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": id(call), "type": "function", "function": {"name": "x", "arguments": "{}"}}]}));
                     items.push(json!({"role": "tool", "tool_call_id": id(call), "content": output}));
                 }
@@ -76,7 +75,7 @@ fn body(family: Family, turns: &[Turn]) -> String {
             }
             Family::Responses => {
                 items.push(json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}));
-                for (call, output) in outputs {
+                for (call, output) in calls.iter().enumerate() {
                     items.push(json!({"type": "reasoning", "summary": [], "encrypted_content": "sealed"}));
                     items.push(
                         json!({"type": "function_call", "call_id": id(call), "name": "x", "arguments": "{}"}),
@@ -88,7 +87,7 @@ fn body(family: Family, turns: &[Turn]) -> String {
             }
             Family::Gemini => {
                 items.push(json!({"role": "user", "parts": [{"text": words}]}));
-                for (_, output) in outputs {
+                for output in calls {
                     items.push(json!({"role": "model", "parts": [{"functionCall": {"name": "x", "args": {}}, "thoughtSignature": "s"}]}));
                     items.push(json!({"role": "user", "parts": [{"functionResponse": {"name": "x", "response": {"output": output}}}]}));
                 }
@@ -110,7 +109,7 @@ fn any_family() -> impl Strategy<Value = Family> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Head and tail are the client's own bytes, in order; between them stands one text more, and nothing else changed.
     #[test]
@@ -189,5 +188,29 @@ proptest! {
     fn observing_changes_nothing(family in any_family(), turns in any_turns()) {
         let folder = tempfile::tempdir().expect("a folder");
         prop_assert_eq!(consider(&engine(folder.path(), Mode::Observe), family, body(family, &turns).as_bytes()), None);
+    }
+}
+
+/// The laws above speak of requests that are rewritten: these are.
+#[test]
+fn a_long_conversation_of_every_family_is_rewritten_once() {
+    let turns: Vec<Turn> = (0..40)
+        .map(|turn| Turn {
+            words: format!("Do step {turn}. Never delete logs."),
+            calls: vec!["fine\n".repeat(40)],
+        })
+        .collect();
+    for family in Family::ALL {
+        let folder = tempfile::tempdir().expect("a folder");
+        let engine = engine(folder.path(), Mode::On);
+        let body = body(family, &turns);
+        let sent = consider(&engine, family, body.as_bytes()).expect("rewritten");
+        assert!(
+            sent.len() < body.len() / 2 && sent.contains("Never delete logs."),
+            "{family}: {}",
+            sent.len()
+        );
+        assert_eq!(consider(&engine, family, body.as_bytes()), Some(sent), "{family}");
+        assert_eq!(engine.figures.get("compactions:hard"), 1, "{family}");
     }
 }

@@ -134,7 +134,7 @@ async fn answer(
     let call = StrictCall {
         target: target.clone(),
         headers: headers.collect(),
-        body: body.clone(),
+        body,
         refusal: checked.as_ref().err().cloned(),
     };
     log.lock().expect("no test panics while it holds the log").push(call);
@@ -182,7 +182,7 @@ fn play(request: &Value, settings: StrictSettings) -> Response<Full<Bytes>> {
     if request["stream"] != true {
         return response(200, "application/json", whole.to_string());
     }
-    let mut start = whole.clone();
+    let mut start = whole;
     start["content"] = json!([]);
     start["stop_reason"] = Value::Null;
     let mut events = vec![json!({"type": "message_start", "message": start})];
