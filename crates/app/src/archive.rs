@@ -145,6 +145,16 @@ pub fn sync(
     is_wanted: impl Fn(&Source) -> bool,
 ) -> anyhow::Result<Result<SyncReport, ArchiveError>> {
     let ArchiveSources { mut sources, mut databases, notices } = sources()?;
+    // One that was read and has no session left is not among those of sessions.
+    for session in archive.sessions() {
+        if let Some(DocumentSource { database, .. }) = &session.source.document
+            && !databases.contains(database)
+            && notices.iter().all(|notice| notice.path != *database)
+            && database.is_file()
+        {
+            databases.push(database.clone());
+        }
+    }
     let count = sources.len();
     sources.retain(is_wanted);
     if sources.len() < count {

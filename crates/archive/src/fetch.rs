@@ -17,11 +17,14 @@ pub(crate) struct SessionPlace {
 /// The chains of a session that are looked for, by their own names.
 type Finders<'a> = HashMap<&'a str, (&'a SessionRef, PassageFinder)>;
 
+/// Passes the text of a session to a reader, if there is one.
+pub(crate) type OpenText<'a> = &'a mut dyn FnMut(u64, &mut dyn FnMut(&mut dyn Read));
+
 /// The passages of a ranking. `locate` finds the session of a chain by its name, `open` passes on its text.
 pub(crate) fn fetch_passages(
     wanted: &[RankedPassage],
     locate: &dyn Fn(&str) -> Option<SessionPlace>,
-    open: &mut dyn FnMut(u64, &mut dyn FnMut(&mut dyn Read)),
+    open: OpenText<'_>,
 ) -> Vec<Option<FoundPassage>> {
     let mut sessions: HashMap<u64, Finders<'_>> = HashMap::new();
     let mut seen: Vec<&SessionRef> = Vec::new();

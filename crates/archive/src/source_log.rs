@@ -1,6 +1,6 @@
 //! The log of sources: says which blocks a session is made of. Lines are only added; a torn last one is dropped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,8 @@ enum LogLine {
 pub(crate) struct SourceLog {
     path: PathBuf,
     sessions: BTreeMap<u64, ArchivedSession>,
+    /// The numbers by name.
+    names: HashMap<String, u64>,
     next: u64,
     /// The whole lines, in bytes.
     length: u64,
@@ -39,7 +41,8 @@ pub(crate) struct SourceLog {
 impl SourceLog {
     /// Reads the log; it need not exist.
     pub(crate) fn load(path: &Path) -> Result<Self, ArchiveError> {
-        let mut log = Self { path: path.to_path_buf(), sessions: BTreeMap::new(), next: 1, length: 0 };
+        let (sessions, names) = (BTreeMap::new(), HashMap::new());
+        let mut log = Self { path: path.to_path_buf(), sessions, names, next: 1, length: 0 };
         log.refresh()?;
         Ok(log)
     }
@@ -71,6 +74,7 @@ impl SourceLog {
             LogLine::Begin { id, source } => {
                 self.next = self.next.max(id + 1);
                 let state = SourceState::default();
+                self.names.insert(source.session.clone(), id);
                 self.sessions
                     .insert(id, ArchivedSession { id, source, state, blocks: Vec::new(), copied_at: 0 });
             }
@@ -86,6 +90,8 @@ impl SourceLog {
             }
             LogLine::Keep { id, session: name } => {
                 if let Some(session) = self.sessions.get_mut(&id) {
+                    self.names.remove(&session.source.session);
+                    self.names.insert(name.clone(), id);
                     session.source.session = name;
                     session.source.path = PathBuf::new();
                 }
@@ -96,7 +102,9 @@ impl SourceLog {
                 }
             }
             LogLine::Delete { id } => {
-                self.sessions.remove(&id);
+                if let Some(session) = self.sessions.remove(&id) {
+                    self.names.remove(&session.source.session);
+                }
             }
         }
     }
@@ -137,7 +145,7 @@ impl SourceLog {
 
     /// The session with this name.
     pub(crate) fn named(&self, name: &str) -> Option<&ArchivedSession> {
-        self.sessions.values().find(|session| session.source.session == name)
+        self.sessions.get(self.names.get(name)?)
     }
 
     /// Begins a session under a name that no other has.

@@ -64,6 +64,7 @@ pub(crate) struct StoredChain {
     pub(crate) bytes: u64,
     pub(crate) messages: u32,
     /// The name and the agent of its source, where the store has them.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "SQLite has the names in the log"))]
     pub(crate) named: Option<SourceName>,
 }
 
@@ -88,6 +89,7 @@ pub(crate) struct Among<'a> {
     /// The rare tokens.
     pub(crate) tokens: &'a [&'a str],
     /// The passages that have one.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "SQLite looks the tokens up together"))]
     pub(crate) passages: &'a Candidates,
 }
 

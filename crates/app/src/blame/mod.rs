@@ -61,6 +61,9 @@ pub struct Blame {
     pub by: Option<std::rc::Rc<WrittenBy>>,
 }
 
+/// Sessions that could not be read.
+pub type Unread = Vec<(PathBuf, anyhow::Error)>;
+
 /// The lines of a file, and what could not be read.
 #[derive(Debug, Default)]
 pub struct BlameReport {
@@ -69,7 +72,7 @@ pub struct BlameReport {
     /// The sessions that edited the file.
     pub sessions: usize,
     /// The sessions that could not be read.
-    pub unread: Vec<(PathBuf, anyhow::Error)>,
+    pub unread: Unread,
 }
 
 /// Tells who wrote a file, or one line of it.
@@ -156,7 +159,7 @@ fn attribute_commit(
 }
 
 /// The sessions that may have edited files of a repository: its own of all agents, and those that only the archive still has.
-fn sources(repository: &Repository) -> anyhow::Result<(Vec<SessionSource>, Vec<(PathBuf, anyhow::Error)>)> {
+fn sources(repository: &Repository) -> anyhow::Result<(Vec<SessionSource>, Unread)> {
     let here = main_worktree(&repository.root);
     let mut sources = Vec::new();
     // Our own sessions say no folder: they lie in that of their project.
@@ -192,7 +195,7 @@ fn sources(repository: &Repository) -> anyhow::Result<(Vec<SessionSource>, Vec<(
             });
         }
     }
-    let mut unread: Vec<(PathBuf, anyhow::Error)> = Vec::new();
+    let mut unread = Unread::new();
     for notice in found.notices {
         unread.push((notice.path, notice.error.into()));
     }

@@ -60,6 +60,9 @@ impl AttributedText {
     }
 }
 
+/// The places of equal lines in two texts.
+type EqualLines = Vec<(usize, usize)>;
+
 /// A text with the edit that wrote each line.
 #[derive(Clone, Debug, Default)]
 struct State {
@@ -91,19 +94,19 @@ pub(super) fn attribute(
         }
     }
     // Later edits may be of a later commit: the state that is most like the text counts.
-    let mut best: Option<(usize, Vec<(usize, usize)>, State)> = None;
+    let mut best: Option<(EqualLines, State)> = None;
     for state in states.into_iter().rev() {
         let texts: Vec<&str> = state.lines.iter().map(|(line, _)| line.as_str()).collect();
         let pairs = equal_lines(&texts, &after_lines);
         let is_whole = pairs.len() == after_lines.len() && texts.len() == after_lines.len();
-        if best.as_ref().is_none_or(|(count, ..)| pairs.len() > *count) {
-            best = Some((pairs.len(), pairs, state));
+        if best.as_ref().is_none_or(|(best, _)| pairs.len() > best.len()) {
+            best = Some((pairs, state));
         }
         if is_whole {
             break;
         }
     }
-    let Some((_, pairs, state)) = best else { return found };
+    let Some((pairs, state)) = best else { return found };
     for (old, new) in pairs {
         found.authors[new] = state.lines[old].1;
     }
@@ -186,7 +189,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 /// The pairs of equal lines of two texts, in order.
-fn equal_lines(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
+fn equal_lines(old: &[&str], new: &[&str]) -> EqualLines {
     let deadline = std::time::Instant::now() + TIMEOUT;
     let ops = capture_diff_slices_deadline(Algorithm::Patience, old, new, Some(deadline));
     let equal = |op: DiffOp| match op {

@@ -104,7 +104,7 @@ fn text(screen: Screen, report: &BlameReport) -> String {
             continue;
         };
         let number = by.number.map(|number| format!(" {number}")).unwrap_or_default();
-        let session = visible(&by.session).into_owned();
+        let session = visible(&by.session);
         page.line(&format!(
             "{range}  {} {session}{number}  {}",
             by.agent.as_str(),

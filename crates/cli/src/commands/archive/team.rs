@@ -91,7 +91,7 @@ pub(super) fn migrate(settings: &Settings) -> anyhow::Result<()> {
 pub(super) fn push(options: &PushArguments, settings: &Settings, screen: Screen) -> anyhow::Result<()> {
     if options.enable || options.disable {
         let (folder, is_new) = team::set_pushed(options.enable)?;
-        let folder = visible(&folder.display().to_string()).into_owned();
+        let folder = visible(&folder.display().to_string());
         return print(&match (options.enable, is_new) {
             (true, true) => {
                 format!("Sessions of {folder} are pushed from now on by `longhaul archive push`.\n")
@@ -109,7 +109,7 @@ pub(super) fn push(options: &PushArguments, settings: &Settings, screen: Screen)
         let sessions = team::plan_push(settings)?;
         let mut page = Page::new(screen);
         for (session, project) in &sessions {
-            let name = visible(&session.source.session).into_owned();
+            let name = visible(&session.source.session);
             page.line(&format!("{name}  {}  {}", visible(project), size(session.bytes())));
         }
         page.line(&format!("{} would be pushed, redacted.", plural(sessions.len(), "session", "sessions")));
