@@ -99,7 +99,8 @@ class Provider:
                 self.compactions += 1
                 self.is_pressed = False
             tokens = 190_000 if self.is_pressed else 5_000
-        said = SUMMARY if is_summary else "Done, it works now."
+        # No two summaries are alike, as with a real model.
+        said = f"{SUMMARY} This is summary {self.compactions}." if is_summary else "Done, it works now."
         if "messages/count_tokens" in path or path.split("?")[0].endswith(":countTokens"):
             return "application/json", json.dumps({"input_tokens": 5_000, "totalTokens": 5_000}).encode()
         if path.startswith("/v1/messages"):

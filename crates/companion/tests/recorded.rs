@@ -123,3 +123,39 @@ fn the_rules_come_back_where_a_recorded_agent_asks_behind_its_compaction() {
         assert!(answered.iter().any(|known| known == agent), "nothing was recorded for {agent}");
     }
 }
+
+/// A session as opencode 1.18.33 keeps it behind its own compaction; `opencode run` puts its argument between quotation marks.
+#[test]
+fn the_rules_come_back_in_each_request_of_opencode() {
+    let head = |id: &str, role: &str, more: Value| {
+        let mut info =
+            json!({"id": id, "role": role, "sessionID": "ses_1", "time": {"created": 1_795_127_000_000_u64}});
+        info.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        info
+    };
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let document = json!({
+        "info": {"id": "ses_1", "projectID": "global", "directory": "/w", "title": "t"},
+        "messages": [
+            {"info": head("msg_1", "user", json!({})), "parts": text("\"Never touch prod.db.\nRename the flag in the docs.\"")},
+            {"info": head("msg_2", "assistant", json!({})), "parts": text("Done, it works now.")},
+            {"info": head("msg_3", "user", json!({})), "parts": [{"type": "compaction", "auto": true}]},
+            {"info": head("msg_4", "assistant", json!({"summary": true, "parentID": "msg_3"})), "parts": text("Work goes on.")},
+        ],
+    });
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("session.json");
+    std::fs::write(&path, document.to_string()).expect("written");
+    let open = |path: &Path| Ok(Box::new(std::fs::File::open(path)?) as Box<dyn std::io::Read>);
+    let input = json!({"agent": "opencode", "hook_event_name": "MessagesTransform", "session_id": "ses_1", "compaction": "msg_3"});
+    let mut call = HookCall::parse(&input.to_string()).expect("a call");
+    call.transcript = Some(path);
+    let said = |folder: &str| {
+        let said =
+            answer(&call, 1, &GuardMemory::at(root.path().join(folder)), &[], &open).expect("readable");
+        serde_json::from_str::<Value>(&said.expect("a text")).expect("JSON")["text"].clone()
+    };
+    let first = said("guard");
+    assert!(first.as_str().is_some_and(|text| text.contains("- [m1] Never touch prod.db.")), "{first}");
+    assert_eq!((said("guard"), said("other")), (first.clone(), first), "the same bytes each time");
+}

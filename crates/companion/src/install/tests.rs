@@ -217,6 +217,9 @@ fn a_file_that_changed_since_the_plan_is_not_overwritten() {
 }
 
 proptest! {
+    // Each writes a dozen files to the disk.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
     fn any_settings_come_back_to_the_byte(keys in prop::collection::btree_map("[a-z]{1,6}", 0u32..9, 0..6), gap in "[ \n\t]{0,4}") {
         let text = format!("{{{gap}{}{gap}}}", keys.iter().map(|(k, v)| format!("\"{k}\":{gap}{v}")).collect::<Vec<_>>().join(","));
