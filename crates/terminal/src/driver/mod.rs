@@ -16,7 +16,7 @@ use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentDeps, AgentError, Approver, Event, Spending, TurnEnd, UserQuestion};
 use longhaul_compaction::{Input, compact_offline, prepare};
-use longhaul_conversation::{Message, ModelError, Ordinal, Origin, Part, Role};
+use longhaul_conversation::{Message, ModelError, Ordinal, Origin, Part, Role, Timestamp};
 use longhaul_display::text::sentence;
 use longhaul_engine::{EngineError, RecordId};
 use longhaul_hooks::{EndReason, SessionSource};
@@ -49,6 +49,8 @@ pub(crate) struct Driver<S> {
     /// Parts to send with the next message.
     notes: Vec<Part>,
     working_folder: WorkingFolder,
+    /// The point that the conversation was last rewound to.
+    rewound_to: Option<Timestamp>,
 }
 
 /// The working folder with its display name.
@@ -78,6 +80,7 @@ impl<S: Services> Driver<S> {
             spent: Mutex::default(),
             notes: Vec::new(),
             working_folder,
+            rewound_to: None,
         };
         notices.into_iter().for_each(|notice| driver.send(DriverMessage::Notice(notice)));
         driver.show_last_messages(None);
@@ -188,6 +191,7 @@ impl<S: Services> Driver<S> {
             DriverCommand::Resume(session) => self.resume(&session).await,
             DriverCommand::ListTurns => self.list_turns(),
             DriverCommand::RewindTo(message) => self.rewind_to(&message).await,
+            DriverCommand::RestoreFiles => self.restore_files().await,
             DriverCommand::UndoRestore => self.undo_restore().await,
             DriverCommand::Clear => self.clear().await,
             DriverCommand::SwitchModel(name) => self.switch_model(&name),

@@ -494,7 +494,8 @@ fn files_come_back_with_a_rewind_and_go_again() {
     let chats = tempfile::tempdir().expect("a folder");
     let file = chats.path().join("w.txt");
     std::fs::write(&file, "before\n").expect("it can be written");
-    let call = ToolCall::new("c1", "write_file").with_args(json!({"file_path": "w.txt", "content": "after\n"}));
+    let call =
+        ToolCall::new("c1", "write_file").with_args(json!({"file_path": "w.txt", "content": "after\n"}));
     let replies = [ScriptedReply::parts([Part::call(call)]), ScriptedReply::text("Written.")];
     let said = || std::fs::read_to_string(&file).expect("it is there");
     command_in(chats, 32_000, replies, async |commander, _| {
