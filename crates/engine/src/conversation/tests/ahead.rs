@@ -109,8 +109,8 @@ fn check_guarantees(session: &TestSession, outcome: &PassOutcome, most: TokenCou
 
 #[test]
 fn a_prepared_compaction_guarantees_what_one_made_at_once_does() {
-    for before in [79, 82, 85, 88] {
-        for since in [8, 14, 20, 28] {
+    for before in [79, 86] {
+        for since in [14, 20, 28] {
             let mut prepared = session(before);
             prepared.prepare_draft();
             prepared.work(since);
