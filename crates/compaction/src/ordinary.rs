@@ -25,7 +25,8 @@ pub(crate) fn plan_ordinary(analysis: &Analysis<'_>) -> Option<Compaction> {
     let messages = analysis.messages();
     let start = analysis.environment.len;
     let chosen = analysis.input.cut.and_then(|at| at.checked_sub(start));
-    let cut = chosen.and_then(|at| cut_at(&messages[start..], at, &settings));
+    let wider = CutSettings { max_tail: Some(room_beside_draft(analysis) - budget), ..settings };
+    let cut = chosen.and_then(|at| cut_at(&messages[start..], at, &wider));
     let cut = cut.unwrap_or_else(|| plan_cut(&messages[start..], &settings));
     if cut.tail_from == 0 {
         return None;
@@ -54,6 +55,14 @@ pub(crate) fn target(analysis: &Analysis<'_>) -> TokenCount {
     let limit = threshold.tokens(window).unwrap_or(window);
     let target = target.min(TokenCount(limit.0 - limit.0 / 8));
     (target - analysis.fixed.tokens()).max(TokenCount(target.0 / 4))
+}
+
+/// Size that the messages may have behind a draft that was written ahead: steps between may have been long, and a summary at hand
+/// is worth more than a short tail. What is left stays clearly below the threshold.
+fn room_beside_draft(analysis: &Analysis<'_>) -> TokenCount {
+    let Budget { window, threshold, .. } = analysis.options().budget;
+    let limit = threshold.tokens(window).unwrap_or(window).min(window);
+    TokenCount(limit.0 / 5 * 4) - analysis.fixed.tokens()
 }
 
 /// Upper bound of the request's size after this compaction.

@@ -194,11 +194,7 @@ impl Reader {
                 self.push("```\n");
                 self.pre += 1;
             }
-            "td" | "th" => {
-                if !self.out.is_empty() && self.breaks == 0 {
-                    self.push(" | ");
-                }
-            }
+            "td" | "th" if !self.out.is_empty() && self.breaks == 0 => self.push(" | "),
             "hr" => {
                 self.paragraph();
                 self.push("---");

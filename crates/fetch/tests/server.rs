@@ -71,17 +71,16 @@ fn settings() -> FetchSettings {
     FetchSettings { reach: Reach::Anywhere, most_bytes: 5_000, ..FetchSettings::default() }
 }
 
-async fn fetch_with(settings: FetchSettings, args: Value, cancel: &CancellationToken) -> ToolAnswer {
+async fn fetch_with(settings: FetchSettings, args: &Value, cancel: &CancellationToken) -> ToolAnswer {
     let id = CallId::from("c1");
-    let call =
-        ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel, permitted: PermittedEffects::Any };
+    let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel, permitted: PermittedEffects::Any };
     WebFetch::new(settings).run(call).await
 }
 
 async fn fetch(path: &str) -> ToolOutcome {
     let port = serve(site).await;
     let args = json!({"url": format!("http://127.0.0.1:{port}{path}")});
-    fetch_with(settings(), args, &CancellationToken::new()).await.outcome
+    fetch_with(settings(), &args, &CancellationToken::new()).await.outcome
 }
 
 #[track_caller]
@@ -130,7 +129,7 @@ async fn this_machine_and_private_networks_are_out_of_reach_unless_allowed() {
     {
         let args = json!({"url": format!("http://{host}:{port}/")});
         let public = FetchSettings { time: Duration::from_secs(20), ..FetchSettings::default() };
-        let outcome = fetch_with(public, args, &CancellationToken::new()).await.outcome;
+        let outcome = fetch_with(public, &args, &CancellationToken::new()).await.outcome;
         assert!(matches!(outcome, ToolOutcome::Failed(_)), "{host}: {outcome:?}");
         if host != "2130706433" {
             check(&outcome, false, &["private network", "fetchPrivate"]);
@@ -143,11 +142,11 @@ async fn a_silent_server_is_not_waited_for() {
     let port = serve(site).await;
     let args = json!({"url": format!("http://127.0.0.1:{port}/slow")});
     let hasty = FetchSettings { time: Duration::from_millis(50), ..settings() };
-    let outcome = fetch_with(hasty, args.clone(), &CancellationToken::new()).await.outcome;
+    let outcome = fetch_with(hasty, &args, &CancellationToken::new()).await.outcome;
     check(&outcome, false, &["did not answer within"]);
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let outcome = fetch_with(settings(), args, &cancel).await.outcome;
+    let outcome = fetch_with(settings(), &args, &cancel).await.outcome;
     assert!(matches!(outcome, ToolOutcome::Cancelled(_)), "{outcome:?}");
 }
 

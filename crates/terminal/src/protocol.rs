@@ -77,6 +77,8 @@ pub(crate) enum DriverCommand {
     ListTurns,
     /// Rewinds to just before a message.
     RewindTo(MessageId),
+    /// Offers once more to restore files to the point of the latest rewind.
+    RestoreFiles,
     /// Takes back the latest restoration of files.
     UndoRestore,
     /// Starts over with an empty conversation.

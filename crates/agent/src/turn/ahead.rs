@@ -1,52 +1,21 @@
 //! A model's summary for the next compaction, written beside the turn and between turns, so that the compaction takes no time.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
 use longhaul_compaction::{PlanOptions, Trigger};
 use longhaul_conversation::SpendMeter;
-use longhaul_engine::{Event as Compaction, PreparedDraft, Spend, Summariser, SummaryError};
+use longhaul_engine::{Event as Compaction, PreparedDraft, Spend, SummaryError};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::draft_ahead::RunningDraft;
 use super::session::AgentSession;
 use super::state::TurnState;
 use super::window::RequestWindow;
 use crate::deps::AgentDeps;
 use crate::event::Event;
-
-/// The draft of the next compaction: at most one is written at a time. Dropping this ends the request to the model.
-#[derive(Debug, Default)]
-pub(crate) struct DraftAhead {
-    running: Option<Box<RunningDraft>>,
-    /// The state of the conversation in which a draft failed: it is not tried again before that changes.
-    failed_at: Option<u64>,
-}
-
-/// A draft that a model is writing.
-struct RunningDraft {
-    task: JoinSet<Result<PreparedDraft, SummaryError>>,
-    summariser: Arc<dyn Summariser>,
-    meter: SpendMeter,
-    /// The changes that the conversation had seen.
-    generation: u64,
-    messages: usize,
-    since: Instant,
-}
-
-impl fmt::Debug for RunningDraft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningDraft").field("messages", &self.messages).finish_non_exhaustive()
-    }
-}
-
-impl RunningDraft {
-    fn spend(&self) -> Spend {
-        self.summariser.spend(&self.meter.total())
-    }
-}
 
 /// Has a draft written if the conversation has come close to the next compaction. Returns at once.
 pub(super) fn begin_draft(session: &mut AgentSession, turn: &TurnState, deps: &AgentDeps<'_>) {

@@ -17,6 +17,7 @@
 
 mod ahead;
 mod ask_model;
+mod draft_ahead;
 mod fill_in;
 mod instructions;
 mod loop_check;

@@ -11,7 +11,7 @@ use longhaul_policy::Rule;
 use longhaul_sessions::Log;
 use tokio_util::sync::CancellationToken;
 
-use super::ahead::DraftAhead;
+use super::draft_ahead::DraftAhead;
 use super::rereads::Rereads;
 use crate::deps::AgentDeps;
 use crate::editor::EditorContext;

@@ -20,7 +20,7 @@ use longhaul_agent::{
     Agent, AgentDeps, AgentError, AgentView, Approver, Event, Spending, TurnEnd, UserQuestion,
 };
 use longhaul_compaction::{Input, compact_offline, prepare};
-use longhaul_conversation::{Message, ModelError, Ordinal, Origin, Part, Role};
+use longhaul_conversation::{Message, ModelError, Ordinal, Origin, Part, Role, Timestamp};
 use longhaul_display::text::sentence;
 use longhaul_engine::{EngineError, RecordId};
 use longhaul_hooks::{EndReason, SessionSource};
@@ -56,6 +56,8 @@ pub(crate) struct Driver<S> {
     /// The pages that are shown while a turn runs.
     pages: LivePages,
     working_folder: WorkingFolder,
+    /// The point that the conversation was last rewound to.
+    rewound_to: Option<Timestamp>,
 }
 
 /// The working folder with its display name.
@@ -86,6 +88,7 @@ impl<S: Services> Driver<S> {
             notes: Vec::new(),
             pages: LivePages::default(),
             working_folder,
+            rewound_to: None,
         };
         notices.into_iter().for_each(|notice| driver.send(DriverMessage::Notice(notice)));
         driver.show_last_messages(None);
@@ -211,6 +214,7 @@ impl<S: Services> Driver<S> {
             DriverCommand::Resume(session) => self.resume(&session).await,
             DriverCommand::ListTurns => self.list_turns(),
             DriverCommand::RewindTo(message) => self.rewind_to(&message).await,
+            DriverCommand::RestoreFiles => self.restore_files().await,
             DriverCommand::UndoRestore => self.undo_restore().await,
             DriverCommand::Clear => self.clear().await,
             DriverCommand::SwitchModel(name) => self.switch_model(&name),

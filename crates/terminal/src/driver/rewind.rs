@@ -1,7 +1,7 @@
 //! `/rewind`: the conversation goes back to before a message and, where the user wants it, the files that tools changed since.
 
 use longhaul_agent::{Approver, UserQuestion};
-use longhaul_conversation::MessageId;
+use longhaul_conversation::{MessageId, Timestamp};
 use longhaul_tools::{Checkpoints, FileRestoration, Restoration};
 use tokio_util::sync::CancellationToken;
 
@@ -21,12 +21,28 @@ impl<S: Services> Driver<S> {
         let since = self.agent.conversation().log().replay().message(message).and_then(|message| message.at);
         self.agent.conversation_mut().rewind_to(message).map_err(|error| failure(&error))?;
         self.notify(Notice::good("Rewound to before that message."));
-        let checkpoints = self.services.host().checkpoints.cloned();
-        if let (Some(checkpoints), Some(since)) = (checkpoints, since) {
-            let plan = checkpoints.plan(since);
-            self.offer_to_restore(&checkpoints, &plan, "since then").await;
+        self.rewound_to = since;
+        if since.is_some() {
+            self.offer_files_since(since).await;
         }
         Ok(())
+    }
+
+    /// Offers once more to restore files to the point of the latest rewind.
+    pub(super) async fn restore_files(&mut self) -> Result<(), Notice> {
+        if self.offer_files_since(self.rewound_to).await {
+            return Ok(());
+        }
+        Err(Notice::info("No files to restore: tools have changed none since the latest rewind."))
+    }
+
+    /// Offers to restore files to a point; false if there is nothing to restore.
+    async fn offer_files_since(&mut self, since: Option<Timestamp>) -> bool {
+        let checkpoints = self.services.host().checkpoints.cloned();
+        let (Some(checkpoints), Some(since)) = (checkpoints, since) else { return false };
+        let plan = checkpoints.plan(since);
+        self.offer_to_restore(&checkpoints, &plan, "since then").await;
+        !plan.is_empty()
     }
 
     /// Takes back the latest restoration of files.
@@ -58,7 +74,8 @@ impl<S: Services> Driver<S> {
         let prompt = &self.prompt;
         let answer = self.commands.until_done(Approver::answer(prompt, &question), &cancel, prompt).await;
         if answer.as_deref() != Some(RESTORE) {
-            self.notify(Notice::info("Files are unchanged."));
+            let notice = Notice::info("Files are unchanged.");
+            self.notify(notice.with_hint("/rewind files asks once more."));
             return;
         }
         let done = checkpoints.restore(plan);

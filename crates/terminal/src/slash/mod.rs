@@ -133,7 +133,7 @@ pub(crate) const ALL: &[SlashCommand] = &[
         )
     },
     slash("resume", "[session]", "Resume an earlier session"),
-    slash("rewind", "[undo]", "Go back to an earlier message; restore files"),
+    slash("rewind", "[files | undo]", "Go back to an earlier message; restore files"),
     slash("clear", "", "Start over; the session log keeps everything"),
     slash("model", "[name]", "Show or switch the model"),
     SlashCommand {

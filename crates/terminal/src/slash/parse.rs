@@ -131,6 +131,7 @@ pub(crate) fn parse(line: &str, custom: &[OfferedCommand], skills: &[SkillComman
         ("rules" | "requests" | "memory" | "skills", ..) => return usage(),
         ("resume", "", _) => DriverCommand::ListSessions,
         ("resume", ..) => DriverCommand::Resume(rest.to_string()),
+        ("rewind", "files", _) => DriverCommand::RestoreFiles,
         ("rewind", "undo", _) => DriverCommand::UndoRestore,
         ("rewind", ..) => DriverCommand::ListTurns,
         ("clear", ..) => DriverCommand::Clear,

@@ -98,13 +98,13 @@ impl Journal {
         (hash(&bytes) == hash_of).then_some(bytes)
     }
 
-    pub(super) fn append(&self, entry: Entry) -> io::Result<()> {
+    pub(super) fn append(&self, entry: &Entry) -> io::Result<()> {
         create_private_folder(&self.folder).map_err(io::Error::other)?;
         let path = self.journal_path();
         if !path.exists() {
             write_private_atomically(&path, b"").map_err(io::Error::other)?;
         }
-        let line = serde_json::to_string(&entry).map_err(io::Error::other)? + "\n";
+        let line = serde_json::to_string(entry).map_err(io::Error::other)? + "\n";
         let mut file = OpenOptions::new().read(true).append(true).open(&path)?;
         // A torn line must not take the next one with it.
         let line = if ends_torn(&path) { format!("\n{line}") } else { line };

@@ -50,7 +50,7 @@ impl Checkpoints {
             let before = before.map_or(Content::Absent, |bytes| journal.save(bytes));
             let after = Content::Unsaved(journal::hash(after));
             // A record that cannot be written is missed only by who wants to go back.
-            let _ = journal.append(Entry::now(journal, path, before, after));
+            let _ = journal.append(&Entry::now(journal, path, before, after));
         }
     }
 

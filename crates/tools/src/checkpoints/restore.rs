@@ -214,7 +214,7 @@ fn restore_file(roots: &Roots, journal: &mut Journal, file: &FileRestoration, nu
         return Err(io::Error::other("its present content could not be kept"));
     }
     let after = file.then.clone().map_or(Content::Absent, Content::Saved);
-    journal.append(Entry { restored: Some(number), ..Entry::now(journal, &place, before, after) })?;
+    journal.append(&Entry { restored: Some(number), ..Entry::now(journal, &place, before, after) })?;
     let (folder, name) = split(roots, &place)?;
     match (then, found) {
         (Some(bytes), Some((metadata, _))) => {

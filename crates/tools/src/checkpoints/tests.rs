@@ -31,11 +31,11 @@ impl World {
         Self { workspace, home, checkpoints }
     }
 
-    fn call(&self, tool: &dyn Tool, args: Value) {
+    fn call(&self, tool: &dyn Tool, args: &Value) {
         let id = CallId::from("c");
         let cancel = CancellationToken::new();
         let permitted = PermittedEffects::Any;
-        let call = ToolInvocation { id: &id, args: &args, progress: &|_| {}, cancel: &cancel, permitted };
+        let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel: &cancel, permitted };
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let answer = runtime.block_on(tool.run(call));
         assert!(matches!(answer.outcome, ToolOutcome::Succeeded(_)), "{:?}", answer.outcome);
@@ -47,12 +47,12 @@ impl World {
 
     fn write(&self, path: &str, content: &str) {
         let tool = WriteFile::new(self.roots()).with_checkpoints(self.checkpoints.clone());
-        self.call(&tool, json!({"file_path": path, "content": content}));
+        self.call(&tool, &json!({"file_path": path, "content": content}));
     }
 
     fn replace(&self, path: &str, old: &str, new: &str) {
         let tool = Replace::new(self.roots(), Ignoring::default()).with_checkpoints(self.checkpoints.clone());
-        self.call(&tool, json!({"file_path": path, "old_string": old, "new_string": new}));
+        self.call(&tool, &json!({"file_path": path, "old_string": old, "new_string": new}));
     }
 
     /// Somebody else writes a file.
