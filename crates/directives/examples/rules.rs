@@ -34,7 +34,11 @@ fn main() {
         if is_json {
             let mut requests = UserRequests::default();
             messages.iter().for_each(|message| requests.observe(message));
-            let goal: Vec<_> = requests.goal().iter().map(|goal| json!({"text": goal.text, "messages": goal.messages})).collect();
+            let goal: Vec<_> = requests
+                .goal()
+                .iter()
+                .map(|goal| json!({"text": goal.text, "messages": goal.messages}))
+                .collect();
             let line = json!({"path": path, "rules": rules.active().collect::<Vec<_>>(), "requests": requests.all(), "goal": goal});
             println!("{line}");
             continue;
