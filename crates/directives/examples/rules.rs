@@ -1,16 +1,18 @@
 //! Prints the standing instructions and the requests found in sessions, to be judged by a reader.
 //!
-//! `cargo run -p longhaul-directives --example rules -- FILE...`
+//! `cargo run -p longhaul-directives --example rules -- [--json] FILE...`; with `--json` one line of JSON for each session.
 
 use std::fs::File;
 
 use longhaul_conversation::{Change, Message};
 use longhaul_directives::{RequestState, UserRequests, UserRules};
 use longhaul_formats::{Event, read};
+use serde_json::json;
 
 fn main() {
     let mut total = 0;
-    for path in std::env::args().skip(1) {
+    let is_json = std::env::args().any(|argument| argument == "--json");
+    for path in std::env::args().skip(1).filter(|argument| argument != "--json") {
         let mut messages: Vec<Message> = Vec::new();
         let result = File::open(&path).map_err(Into::into).and_then(|file| {
             read(file, &mut |event| match event {
@@ -29,6 +31,18 @@ fn main() {
         }
         let mut rules = UserRules::default();
         messages.iter().for_each(|message| rules.observe(message));
+        if is_json {
+            let mut requests = UserRequests::default();
+            messages.iter().for_each(|message| requests.observe(message));
+            let goal: Vec<_> = requests
+                .goal()
+                .iter()
+                .map(|goal| json!({"text": goal.text, "messages": goal.messages}))
+                .collect();
+            let line = json!({"path": path, "rules": rules.active().collect::<Vec<_>>(), "requests": requests.all(), "goal": goal});
+            println!("{line}");
+            continue;
+        }
         println!("== {path}: {} messages", messages.len());
         for rule in rules.active() {
             println!(
