@@ -584,6 +584,32 @@ mod tests {
         assert!((0..60).all(|nth| text.contains(&format!("old_{nth} "))), "{text}");
     }
 
+    #[test]
+    fn what_a_long_message_says_stands_before_the_note_of_what_was_left_out() {
+        let tracker = tracker(&[user("Please fix it.")]);
+        let options = ComposeOptions {
+            budget: TokenCount(1_000),
+            tail: &[],
+            before: Ordinal(2),
+            focus: None,
+            estimator: Estimator::default(),
+        };
+        let mut draft = Draft::new(&tracker, &options, Shares::ALONE);
+        let lines = vec!["First.".to_string(), "… 2 sentences left out (40 characters)".to_string()];
+        draft.entries.push((Section::UserSaid, Ordinal(1), lines));
+        draft.add_words(Ordinal(1), "Second.");
+        draft.add_words(Ordinal(3), "Third.");
+        let (_, _, lines) = &draft.entries[0];
+        assert_eq!(lines[..2], ["First.", "Second."]);
+        assert_eq!(draft.entries[1], (Section::UserSaid, Ordinal(3), vec!["Third.".to_string()]));
+    }
+
+    #[test]
+    fn paths_are_written_from_the_project() {
+        assert_eq!(seen_from(Some("/home/me/app"), "see /home/me/app/src/a.rs"), "see src/a.rs");
+        assert_eq!(seen_from(None, "see /home/me/app/src/a.rs"), "see /home/me/app/src/a.rs");
+    }
+
     fn messages() -> impl Strategy<Value = Vec<Message>> {
         let text =
             "(([a-z]{2,8}|[a-z]{3,6}_[a-z]{3,6}|src/[a-z]{3,8}\\.rs|\\PC{1,6}|<[a-z_]{3,9}>)[ .\n]){1,60}";
