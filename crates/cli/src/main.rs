@@ -95,7 +95,7 @@ fn run() -> ExitCode {
         Command::Install(options) => commands::install::run(options, color),
         Command::Uninstall(options) => commands::install::run_uninstall(options, color),
         Command::Guard(args) => commands::guard::run(args, &screen),
-        Command::Report(options) => find_session(&mut options.session)
+        Command::Report(options) => find_session(&mut options.session, true)
             .and_then(|()| load_settings())
             .and_then(|settings| commands::report::run(options, &settings, color)),
         Command::Web(options) => commands::web::run(options, load_settings),
