@@ -7,7 +7,7 @@ use std::error::Error;
 use std::path::Path;
 
 use longhaul_compaction::{ComposeOptions, Input, PlanOptions, Tracker, compact_offline, compose, prepare};
-use longhaul_conversation::{Change, Message, Ordinal, TokenCount, Trigger};
+use longhaul_conversation::{Message, Ordinal, TokenCount, Trigger};
 use longhaul_formats::read_session_in;
 
 /// No session of a person fills it.
@@ -24,19 +24,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             None => (argument.as_str(), None),
         };
         let bytes = std::fs::read(file)?;
-        let mut seen: Vec<Message> = Vec::new();
-        let mut session = read_session_in(&bytes, &mut |change, _| {
-            if let Change::Put(message) | Change::PutAfter { message, .. } = change {
-                seen.push(message.clone());
-            }
-        })?;
+        let mut session = read_session_in(&bytes, &mut |_, _| {})?;
+        let messages = session.transcript.take_messages();
         let directory = session.info.directory.as_deref();
         let mut tracker = directory.map_or_else(Tracker::default, Tracker::in_directory);
-        seen.iter().for_each(|message| tracker.observe(message));
+        messages.iter().for_each(|message| tracker.observe(message));
         let name = Path::new(file).file_stem().unwrap_or_default();
         let own = Path::new(&folder).join(name);
         std::fs::create_dir_all(&own)?;
-        let messages = session.transcript.take_messages();
         for budget in budgets.split(',') {
             let mut options = PlanOptions { trigger: Trigger::Forced, ..PlanOptions::new(WINDOW) };
             options.budget.snapshot = TokenCount(budget.parse()?);

@@ -59,9 +59,13 @@ const OTHER_FILES: &str = "Other files: ";
 /// Leads into the commands that were run or spoken of.
 const COMMANDS: &str = "Commands: ";
 /// Statements take this share of what is left in a small snapshot and in a usual one, file cards the rest.
-const STATEMENTS_SHARE: [f64; 2] = [0.72, 0.9];
+const STATEMENTS_SHARE: [f64; 2] = [0.6, 0.75];
 /// The lists of files without a card and of commands take at most this share of the budget.
 const LISTS_SHARE: f64 = 0.04;
+/// They take so much where statements leave room.
+const SPARE_LISTS_SHARE: f64 = 0.08;
+/// Of the room that statements leave so much is for further names before outputs are shown.
+const NAMES_OF_SPARE: f64 = 0.5;
 /// More of the budget than this is much to spare.
 const MUCH_SPARE: f64 = 0.05;
 /// The user's words take this share of what is to spare.
@@ -354,10 +358,14 @@ impl<'a> Draft<'a> {
         // Cards take no more than their share: what is said is worth more than a longer list.
         let unsaid = choice.room;
         choice.room = room * (1.0 - share);
-        let lists = choose_names(&mut choice, budget * LISTS_SHARE);
-        choice.room += unsaid;
+        let mut lists = choose_names(&mut choice, budget * LISTS_SHARE);
+        let for_names = unsaid * NAMES_OF_SPARE;
+        choice.room += unsaid - for_names;
         chosen.extend(choose_more(&mut choice, &chosen));
+        // Room that no statement takes is for names that may be looked for.
+        choice.room += for_names;
         let left = choice.room;
+        lists.add(choose_names(&mut choice, budget * SPARE_LISTS_SHARE));
         chosen.sort_unstable();
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
@@ -574,6 +582,32 @@ mod tests {
         assert!(composed.rules_exceed_budget);
         let text = composed.snapshot.render();
         assert!((0..60).all(|nth| text.contains(&format!("old_{nth} "))), "{text}");
+    }
+
+    #[test]
+    fn what_a_long_message_says_stands_before_the_note_of_what_was_left_out() {
+        let tracker = tracker(&[user("Please fix it.")]);
+        let options = ComposeOptions {
+            budget: TokenCount(1_000),
+            tail: &[],
+            before: Ordinal(2),
+            focus: None,
+            estimator: Estimator::default(),
+        };
+        let mut draft = Draft::new(&tracker, &options, Shares::ALONE);
+        let lines = vec!["First.".to_string(), "… 2 sentences left out (40 characters)".to_string()];
+        draft.entries.push((Section::UserSaid, Ordinal(1), lines));
+        draft.add_words(Ordinal(1), "Second.");
+        draft.add_words(Ordinal(3), "Third.");
+        let (_, _, lines) = &draft.entries[0];
+        assert_eq!(lines[..2], ["First.", "Second."]);
+        assert_eq!(draft.entries[1], (Section::UserSaid, Ordinal(3), vec!["Third.".to_string()]));
+    }
+
+    #[test]
+    fn paths_are_written_from_the_project() {
+        assert_eq!(seen_from(Some("/home/me/app"), "see /home/me/app/src/a.rs"), "see src/a.rs");
+        assert_eq!(seen_from(None, "see /home/me/app/src/a.rs"), "see /home/me/app/src/a.rs");
     }
 
     fn messages() -> impl Strategy<Value = Vec<Message>> {

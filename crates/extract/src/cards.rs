@@ -135,6 +135,27 @@ pub fn choose_names(choice: &mut Choice<'_>, lists: f64) -> NameLists {
     taken.into_lists(choice, &files)
 }
 
+impl NameLists {
+    /// Adds what is not there yet of further lists.
+    pub fn add(&mut self, more: Self) {
+        let extend = |all: &mut Vec<String>, more: Vec<String>| {
+            let new: Vec<String> = more.into_iter().filter(|name| !all.contains(name)).collect();
+            all.extend(new);
+        };
+        for card in more.cards {
+            match self.cards.iter_mut().find(|known| known.path == card.path) {
+                Some(known) => extend(&mut known.names, card.names),
+                None => self.cards.push(card),
+            }
+        }
+        let is_on_card = |path: &String| self.cards.iter().any(|card| card.path == *path);
+        extend(&mut self.files, more.files.into_iter().filter(|path| !is_on_card(path)).collect());
+        extend(&mut self.commands, more.commands);
+        self.files.sort_unstable();
+        self.commands.sort_unstable();
+    }
+}
+
 /// The names that were taken.
 #[derive(Default)]
 struct Taken {

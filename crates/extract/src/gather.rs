@@ -123,9 +123,9 @@ impl Gathered {
         let mut is_command = false;
         for heard in parts {
             match (&heard.part.body, heard.part.origin) {
-                // What a command says that the user named is what they want.
+                // What a command says that the user named is what they want, but they did not type it.
                 (Body::Text(text), Origin::Memory) if is_command => {
-                    gathered.add_prose(Source::User, Form::Typed, PartOf::Talk, &split_units(text));
+                    gathered.add_prose(Source::Output, Form::Typed, PartOf::Talk, &split_units(text));
                 }
                 (Body::Text(text), Origin::Hook) => is_command |= text.contains("command-name>"),
                 _ => gathered.add_part(heard),
@@ -326,8 +326,11 @@ impl Gathered {
             return self.add(Source::Output, Form::Answer, PartOf::Talk, &answer);
         }
         if result.name.as_deref().is_some_and(is_agent) {
-            let report = result.returned();
-            return self.add_prose(Source::Output, Form::Delegated, part_of, &split_units(&report));
+            let returned = result.returned();
+            let report = unnumbered(&returned);
+            if begins_as_prose(&report) || is_report(&report) {
+                return self.add_prose(Source::Output, Form::Delegated, part_of, &split_units(&report));
+            }
         }
         // Memory behind a result is loaded again by itself.
         self.add_output(&result.returned(), part_of);
@@ -557,6 +560,12 @@ fn is_plain(word: &str) -> bool {
         && !word.contains(|sign: char| sign.is_whitespace() || "/*?$\"'`{}()<>=~,;[]".contains(sign))
 }
 
+/// Returns true if a text begins with a sentence rather than with code or a listing.
+fn begins_as_prose(text: &str) -> bool {
+    let first = text.lines().map(str::trim).find(|line| line.len() > 3).unwrap_or_default();
+    first.starts_with('#') || says_something(first.trim_end_matches([':', '：']))
+}
+
 /// Returns true if a tool hands work to another agent, by its name.
 fn is_agent(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
@@ -601,6 +610,40 @@ mod tests {
             &[(Form::Remark, FOUND), (Form::Code, "a.rs")],
         );
         check(&[Part::model_text("All done!")], &[(Form::Code, "All done!")]);
+    }
+
+    #[test]
+    fn what_another_agent_reports_is_quoted_even_beside_a_drawing() {
+        let drawing = "┌──────┐\n│ page │\n└──────┘\n".repeat(30);
+        let text = format!("Here is what I found.\n\n```\n{drawing}```\n\n{FOUND}");
+        let result = |name: &str| {
+            let mut result = ToolResult::text("c", text.clone());
+            result.name = Some(name.to_string());
+            let gathered = gathered(&[Part::result(result)]);
+            gathered.lines().any(|line| line.form == Form::Delegated && gathered.text[line.place] == *FOUND)
+        };
+        assert!(result("Task") && result("spawn_agent") && !result("Read") && !result("TaskList"));
+    }
+
+    #[test]
+    fn commands_are_told_with_what_they_are_for() {
+        let step = |args: Value| {
+            let gathered = gathered(&[call("Bash", args)]);
+            let line = gathered.lines().find(|line| line.form == Form::Shown);
+            line.map(|line| gathered.text[line.place].to_string())
+        };
+        let stash = json!({"command": "git stash pop", "description": "Take the changes back"});
+        assert_eq!(step(stash).as_deref(), Some("Ran `git stash pop`: Take the changes back"));
+        assert_eq!(step(json!({"command": "rg -n x src", "workdir": "/home/me/app"})), None);
+    }
+
+    #[test]
+    fn the_prompt_of_a_command_is_a_candidate_and_other_memory_is_not() {
+        let name = Part::text(Origin::Hook, "<command-name>/init</command-name>");
+        let prompt = Part::text(Origin::Memory, "Avoid listing every component that is easily discovered.");
+        let forms = |parts: &[Part]| gathered(parts).lines().map(|line| line.form).collect::<Vec<_>>();
+        assert_eq!(forms(&[name, prompt.clone()]), [Form::Typed]);
+        assert_eq!(forms(&[prompt]), []);
     }
 
     #[test]

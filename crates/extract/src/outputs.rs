@@ -158,7 +158,7 @@ pub(crate) fn ending(text: &str) -> Option<String> {
     let first = text.lines().map(str::trim).find(|line| !is_head(line)).filter(|line| {
         line.len() <= FIRST
             && line.starts_with(char::is_alphanumeric)
-            && count_words(line, 2) >= 2
+            && (count_words(line, 2) >= 2 || tells(line) && line.contains(' '))
             && !is_code(line)
             && is_balanced(line)
             && !lines.contains(line)
@@ -287,6 +287,37 @@ mod tests {
                 ("*** Update File: src/a.rs +fn read_all() {}", Some("src/a.rs"), false),
             ],
         );
+    }
+
+    #[test]
+    fn texts_of_several_lines_are_found_in_json() {
+        let texts = |text: &str| {
+            let mut found = Vec::new();
+            each_text_in_data(text, &mut |text| found.push(text.to_string()));
+            found
+        };
+        let body = format!("The \"parser\" fails.\n{}", "It reads each file twice. ".repeat(10));
+        let json = serde_json::json!({"number": 7, "title": "short\nbut two", "body": body});
+        assert_eq!(texts(&json.to_string()), std::slice::from_ref(&body));
+        assert_eq!(texts(&format!("Output:\n{{\n  \"body\": {}\n}}", serde_json::json!(body))), [body]);
+        for broken in ["", "\"a\": \"", &format!("\"a\": \"\\n{}", "x".repeat(400)), "\"a\":\"\\"] {
+            assert_eq!(texts(broken), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn an_output_is_told_by_its_first_line_and_its_last_ones() {
+        let pull = format!(
+            "Updating aeae5a1..62baaca\n{}38 files changed, 1654 insertions(+)",
+            " a.rs | 2 +-\n".repeat(40)
+        );
+        let told = ending(&pull).expect("its end says something");
+        assert!(
+            told.starts_with("Updating aeae5a1..62baaca ⏎ … ⏎ ") && told.ends_with("insertions(+)"),
+            "{told}"
+        );
+        assert!(is_ending(&told));
+        assert_eq!(ending(&format!("{}424\n386\n324", "a line\n".repeat(40))), None);
     }
 
     #[test]

@@ -369,6 +369,15 @@ mod tests {
     }
 
     #[test]
+    fn instructions_of_agents_are_told_by_their_path() {
+        assert!(
+            is_instructions("/home/me/.codex/skills/plan/references/a.md")
+                && is_instructions("app/AGENTS.md")
+        );
+        assert!(!is_instructions("docs/guide.md"));
+    }
+
+    #[test]
     fn a_file_is_known_however_it_is_named() {
         assert!(is_same_file("/home/me/app/src/main.rs", "src/main.rs"));
         assert!(!is_same_file("a/main.rs", "main.rs") && !is_same_file("xsrc/main.rs", "src/main.rs"));

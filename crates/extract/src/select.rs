@@ -44,7 +44,7 @@ const MARK_SHARE: f64 = 1.0;
 /// The worth of a name in a statement as soon as it is covered elsewhere: the statement says what it is about.
 const AGAIN: f32 = 0.1;
 /// Names in a statement are worth no more than this: a list of them is better read under their file.
-const MOST_NAMES: f32 = 1.5;
+const MOST_NAMES: f32 = 3.0;
 /// The factor on a line's worth for each one chosen that differs only in numbers.
 const ALIKE: f32 = 0.4;
 /// The factor on a line's worth if all that it says was said already, pair by pair of words.
@@ -228,7 +228,7 @@ impl Choice<'_> {
             names += line.anchors.iter().map(weight).sum::<f32>();
         }
         // Names in a sentence that says nothing of them are better listed under their file.
-        let gain = worth + names.min(MOST_NAMES) * worth.clamp(0.1, 1.0);
+        let gain = worth + names.min(MOST_NAMES) * worth.clamp(0.1, 2.0);
         gain / cost
     }
 }

@@ -504,6 +504,14 @@ mod tests {
             ["Done.", "Branch: `docs/or`; PR: https://example.org/pull/15"]
         );
         assert!(says_something("PR: https://example.org/pull/15") && !says_something("Result: fine"));
+        assert!(
+            says_something("#324 — 124d — discard")
+                && !says_something("explicitly replaced by another path,")
+        );
+        assert_eq!(
+            statements("| file | what |\n| --- | --- |\n| a.rs | reads the list |\n"),
+            ["| a.rs | reads the list |"]
+        );
         assert_eq!(
             statements("The layout will be:\n\n```text\nout/<run>/\nout/default/\n```\n"),
             ["The layout will be: `out/<run>/`; `out/default/`"]

@@ -212,6 +212,14 @@ mod tests {
     }
 
     #[test]
+    fn longer_statements_say_more_for_their_length() {
+        let worth_of_byte = |bytes: usize| size(&"x".repeat(bytes)) / bytes as f32;
+        assert!(worth_of_byte(150) > 1.5 * worth_of_byte(60));
+        assert_eq!(size(&"x".repeat(400)), size(&"x".repeat(4_000)));
+        assert!(is_offer("if you want, i can send the ranking.") && !is_offer("if you want speed, use it."));
+    }
+
+    #[test]
     fn statements_that_lean_on_others_are_told() {
         for text in
             ["This fails for empty files.", "They are never closed.", "But the tests pass.", "这会导致错误。"]
