@@ -48,6 +48,7 @@ fn a_session_is_imported_listed_shown_and_deleted() {
         }
     }
     assert!(sandbox.done(&["sessions", "show", "1", "--message", "m1"]).starts_with("m1 user"));
+    assert!(sandbox.done(&["sessions", "show", "1", "--message", "1"]).starts_with("m1 user"));
     sandbox.check_refused(&["sessions", "show", "1", "--message", "m9999"], 1, &["no message m9999"]);
     // A second one gets an id of its own.
     assert_ne!(imported(&sandbox), id);

@@ -54,7 +54,11 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
         let is_it = |message: &&Message| {
             message.ordinal.is_some() && message.ordinal == number || message.id.as_str() == wanted
         };
-        let Some(place) = messages.iter().position(is_it) else {
+        // The m is easily forgotten; an id may be a number, too.
+        let bare = parse_message_number(&format!("m{wanted}"));
+        let is_bare = |message: &&Message| message.ordinal.is_some() && message.ordinal == bare;
+        let place = messages.iter().position(is_it).or_else(|| messages.iter().position(is_bare));
+        let Some(place) = place else {
             let hint = "message numbers start at m1; `longhaul sessions show --all` lists every message";
             return Err(hinted(anyhow!("no message {wanted} in {name}"), hint));
         };
