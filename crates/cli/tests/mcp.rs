@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -499,6 +499,21 @@ fn a_kept_rule_comes_back_with_the_guard_and_stands_in_snapshots() {
         rules(&sandbox.json(&["rules", "list", "latest", "--json"])).contains("Clean the zebra"),
         "{imported}"
     );
+}
+
+#[test]
+fn a_client_that_reads_no_answers_ends_the_server() {
+    let sandbox = sandbox();
+    let Client { mut child, input, output, .. } = Client::of_claude(&sandbox);
+    drop(output);
+    let mut input = input.expect("open");
+    input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}\n").expect("it reads");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().expect("a process").is_none() {
+        assert!(Instant::now() < deadline, "it still runs");
+        std::thread::yield_now();
+    }
+    drop(input);
 }
 
 #[test]

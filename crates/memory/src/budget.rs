@@ -158,13 +158,14 @@ mod tests {
         check(&[300, 200, 300], 700, &[Some(200), None, None]);
         // What is further out does not come in where something nearer was cut.
         check(&[50, 400, 300], 400, &[Some(0), Some(100), None]);
-        check(&[50, 400, 300], 350, &[Some(0), Some(0), None]);
+        check(&[50, 340, 300], 350, &[Some(0), Some(0), None]);
         check(&[1_000], 200, &[Some(200)]);
     }
 
     #[test]
     fn a_file_larger_than_the_budget_leaves_room_for_others() {
         check(&[50, 100, 1_000], 400, &[None, None, Some(250)]);
+        check(&[50, 400, 300], 350, &[None, Some(0), None]);
         check(&[300, 1_000], 400, &[Some(200), Some(200)]);
         check(&[1_000, 100], 400, &[Some(300), None]);
         check(&[1_000, 1_000, 50], 400, &[Some(200), Some(150), None]);

@@ -37,7 +37,10 @@ pub(super) fn run(options: &ServeOptions) -> anyhow::Result<()> {
         ));
     }
     enter_project()?;
-    let served = runtime()?.block_on(serve_stdio(server_options(), tokio::io::stdin(), tokio::io::stdout()));
+    let runtime = runtime()?;
+    let served = runtime.block_on(serve_stdio(server_options(), tokio::io::stdin(), tokio::io::stdout()));
+    // Of a client that is gone, standard input may still be open, and reading it cannot be broken off.
+    runtime.shutdown_background();
     served.context("could not serve the agent")
 }
 
