@@ -17,10 +17,9 @@ use crate::memory::SessionMemory;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::turn::{
-    AgentSession, RequestWindow, TurnState, compact_on_request, declare_tools, fill_in, introduce,
+    AgentSession, AgentView, RequestWindow, TurnState, compact_on_request, declare_tools, fill_in, introduce,
     list_instructions, record_context, resume_turn, run_turn, stop_draft, truncate,
 };
-use crate::view::AgentView;
 
 /// An agent at work on one session. It alone holds the session's state.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use crate::models::{LoopJudges, ModelSource, Router};
 use crate::side_model::SideModel;
 use crate::subagents::Subagents;
 use crate::tools::ActiveSkills;
-use crate::view::AgentView;
+use crate::turn::AgentView;
 
 /// The dependencies of an agent. Nothing here is part of a session: the next turn may bring others.
 #[derive(Clone, Copy)]

@@ -81,7 +81,6 @@ mod statistics;
 mod subagents;
 mod tools;
 mod turn;
-mod view;
 
 pub use agent::Agent;
 pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, UserQuestion};
@@ -114,4 +113,4 @@ pub use subagents::{
     SubagentTools, Subagents, load_subagents,
 };
 pub use tools::{ActivateSkill, ActiveSkills, SearchSkills};
-pub use view::AgentView;
+pub use turn::AgentView;

@@ -34,6 +34,7 @@ mod tests;
 mod tool_calls;
 mod tool_output;
 mod toolbox;
+mod view;
 mod window;
 
 use longhaul_compaction::Loop;
@@ -51,6 +52,7 @@ pub(crate) use self::record_prompt::{introduce, record_context};
 pub(crate) use self::session::{AgentSession, Lineage};
 pub(crate) use self::state::TurnState;
 pub(crate) use self::tool_output::truncate;
+pub use self::view::AgentView;
 pub(crate) use self::window::RequestWindow;
 
 use self::ahead::{begin_draft, settle_draft};
@@ -67,7 +69,6 @@ use crate::error::AgentError;
 use crate::event::{Event, LimitOf, TurnEnd};
 use crate::prompt::has_session_context;
 use crate::statistics::Activity;
-use crate::view::AgentView;
 
 /// The debt of a turn that was cut off.
 enum Owed {

@@ -29,7 +29,7 @@ pub(super) fn parse_toml(text: &str) -> Result<ParsedCommand, String> {
     let prompt = command.prompt.filter(|prompt| !prompt.trim().is_empty());
     let prompt = prompt.ok_or("\"prompt\" is missing")?;
     Ok(ParsedCommand {
-        description: command.description.and_then(one_line),
+        description: command.description.as_deref().and_then(one_line),
         argument_hint: None,
         template: Template::parse(prompt.trim(), Syntax::Braces)?,
     })
@@ -45,7 +45,7 @@ pub(super) fn parse_markdown(text: &str) -> Result<ParsedCommand, String> {
     };
     let field = |key: &str| {
         let field = fields.iter().find(|field| field.key == key)?;
-        one_line(field.written.clone())
+        one_line(&field.written)
     };
     if body.trim().is_empty() {
         return Err("it has no prompt".to_string());
@@ -58,7 +58,7 @@ pub(super) fn parse_markdown(text: &str) -> Result<ParsedCommand, String> {
     })
 }
 
-fn one_line(text: String) -> Option<String> {
+fn one_line(text: &str) -> Option<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(text)
 }

@@ -140,13 +140,6 @@ impl CustomCommands {
     }
 }
 
-/// The names of the commands that trusting a folder would bring.
-pub(crate) fn names_in_project(folder: &Path) -> Vec<String> {
-    let mut found = CustomCommands::default();
-    found.add_project(folder);
-    found.commands.into_keys().collect()
-}
-
 /// The files of commands below a folder, in the order of their names. Links are not followed.
 fn collect(folder: &Path, form: FileForm, depth: usize, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };

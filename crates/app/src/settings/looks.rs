@@ -42,7 +42,7 @@ impl Settings {
                 Content::Object(inner) => {
                     colours.extend(inner.iter().filter_map(|(tone, node)| {
                         Some((tone.clone(), node.to_value().as_str()?.to_string()))
-                    }))
+                    }));
                 }
             }
         }

@@ -9,7 +9,6 @@ use longhaul_workspace::{Contents, WorkspaceFolder};
 use serde_json::{Map, Value};
 
 use super::grants::{GrantKind, env_variables, memory_files, memory_links_out, read_settings, rights_of};
-use crate::commands::names_in_project;
 use crate::project_servers::project_servers;
 
 /// A preview of what a folder would activate.
@@ -64,7 +63,8 @@ impl TrustPreview {
         preview.add("hooks", keys("hooks"));
         let of_project = project_servers(folder).unwrap_or_default();
         preview.add("MCP servers", keys("mcpServers").into_iter().chain(of_project.into_keys()).collect());
-        preview.add("commands", names_in_project(folder));
+        let of_claude = names_in(&folder.join(".claude").join("commands"), "md");
+        preview.add("commands", names_in(&place.commands(), "toml").into_iter().chain(of_claude).collect());
         preview.add(
             "skills",
             std::iter::once(place.skills())

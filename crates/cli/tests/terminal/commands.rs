@@ -219,12 +219,12 @@ fn settings_are_shown_changed_and_kept_with_their_comments() {
     terminal.wait_for("ask, or").enter("/config");
     terminal.wait_for("longhaul.compaction.summariser: \"offline\"  (user settings, line 3)");
     terminal.wait_for("ui.hideWindowTitle: true  (workspace settings, line 1)");
-    terminal.enter("/config set ui.them dark").wait_for("did you mean ui.theme?");
+    terminal.enter("/config set ui.them dark").wait_for("Did you mean ui.theme?");
     terminal
         .enter("/config set general.vimMode true")
         .wait_for("Set general.vimMode to true")
         .wait_for("INSERT");
-    terminal.enter("/config set ui.hideWindowTitle false").wait_for("workspace settings, line 1, ");
+    terminal.enter("/config set ui.hideWindowTitle false").wait_for("no effect here: workspace settings, ");
     terminal.wait_for("overrides it");
     terminal.enter("/vim").wait_for("Set general.vimMode to false").wait_gone("INSERT · ");
     terminal.enter("/config unset ui.hideWindowTitle").wait_for("Removed ui.hideWindowTitle");
@@ -255,7 +255,7 @@ fn custom_commands_bring_files_and_outputs() {
         .enter("/help")
         .wait_for("Custom commands")
         .enter("/broken")
-        .wait_for("fix the file")
+        .wait_for("Fix the file")
         .wait_for("✗");
 }
 

@@ -345,7 +345,13 @@ mod tests {
     }
 
     fn values(document: &JsoncDocument) -> Vec<(String, Value)> {
-        document.entries().iter().map(|(key, node)| (key.clone(), node.to_value())).collect()
+        document
+            .root()
+            .map(JsoncNode::entries)
+            .unwrap_or_default()
+            .iter()
+            .map(|(key, node)| (key.clone(), node.to_value()))
+            .collect()
     }
 
     proptest! {

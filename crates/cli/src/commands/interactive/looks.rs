@@ -15,7 +15,8 @@ pub(super) fn preferences(settings: &Settings, is_coloured: bool) -> (Preference
         palette: is_coloured.then_some(palette),
         is_vim: settings.is_vim(),
         notification: notification(settings, |name| std::env::var(name).ok()),
-        shows_title: !settings.hides_title(),
+        // The console of Linux has no title.
+        shows_title: !settings.hides_title() && std::env::var_os("TERM").is_some_and(|term| term != "linux"),
     };
     (preferences, notices)
 }

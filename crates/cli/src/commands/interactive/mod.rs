@@ -84,7 +84,7 @@ pub(crate) fn run(
         surface: surface(options, settings),
         folder_name: short_name(&folder, surroundings.user_home.as_deref()),
         folder,
-        user_home: surroundings.user_home.clone(),
+        user_home: surroundings.user_home,
         history: Some(home.root().join("longhaul").join("typed.jsonl")),
         editor: editor().unwrap_or_else(|| "vi".to_string()),
         greeting,

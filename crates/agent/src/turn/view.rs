@@ -4,11 +4,14 @@ use longhaul_compaction::{Fixed, PlanOptions, Trigger};
 use longhaul_conversation::TokenCount;
 use longhaul_engine::Conversation;
 
+use super::instructions::list_instructions;
+use super::session::AgentSession;
+use super::state::TurnState;
+use super::window::RequestWindow;
 use crate::event::InstructionSource;
 use crate::memory::SessionMemory;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
-use crate::turn::{AgentSession, RequestWindow, TurnState, list_instructions};
 
 /// An agent to look at.
 #[derive(Clone, Copy, Debug)]
