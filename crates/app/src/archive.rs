@@ -161,14 +161,7 @@ pub fn sync(
         // What was not asked for is not gone.
         databases.clear();
     }
-    let options = SyncOptions {
-        redaction: settings.archive_redaction(),
-        now: clock::now(),
-        timeout: LockTimeout::default(),
-        read_document,
-        databases,
-    };
-    Ok(archive.sync(&sources, &options).map(|mut report| {
+    Ok(archive.sync(&sources, &sync_options(settings, databases)).map(|mut report| {
         report.skipped.extend(notices.into_iter().map(|notice| {
             let cause = std::io::Error::other(notice.error);
             SkippedSource { path: notice.path, cause }
@@ -189,13 +182,29 @@ fn read_document(source: &Source) -> std::io::Result<Vec<u8>> {
     })
 }
 
-/// The source for one session's file of an agent.
-pub fn source_of(agent: Agent, path: &Path, project: Option<String>) -> Source {
-    Source {
-        agent: agent.as_str().into(),
-        session: name_of(agent.as_str(), path),
-        project,
-        path: path.into(),
+/// Copies what is new of one session's file.
+///
+/// # Errors
+/// As for any sync.
+pub fn sync_file(
+    archive: &mut Archive,
+    settings: &Settings,
+    agent: Agent,
+    path: &Path,
+    project: Option<String>,
+) -> Result<SyncReport, ArchiveError> {
+    let session = name_of(agent.as_str(), path);
+    let source = Source { agent: agent.as_str().into(), session, project, path: path.into(), document: None };
+    archive.sync(&[source], &sync_options(settings, Vec::new()))
+}
+
+fn sync_options(settings: &Settings, databases: Vec<PathBuf>) -> SyncOptions {
+    SyncOptions {
+        redaction: settings.archive_redaction(),
+        now: clock::now(),
+        timeout: LockTimeout::default(),
+        read_document,
+        databases,
     }
 }
 

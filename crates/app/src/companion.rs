@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
-use longhaul_archive::SyncOptions;
 use longhaul_companion::{
     AgentPlaces, GUARD_TAG, GuardMemory, HookCall, HookDialect, HookMoment, SessionRecord, take_note,
 };
 use longhaul_conversation::{Ordinal, neutralise_tags};
 use longhaul_skills::{Inbox, MemoryKind, ProposedFact};
 use longhaul_stores::Agent;
-use longhaul_workspace::{Home, LockTimeout, WorkspaceError};
+use longhaul_workspace::{Home, WorkspaceError};
 
-use crate::clock::now;
 use crate::kept_rules::kept_rules;
 use crate::project::Project;
 use crate::settings::Settings;
@@ -100,13 +98,9 @@ pub fn keep_session(agent: Agent, transcript: &Path, settings: &Settings) -> any
     }
     if settings.guard_archives() {
         let directory = environment::current_folder();
-        let source = archive::source_of(agent, transcript, Some(directory.display().to_string()));
-        let options = SyncOptions {
-            redaction: settings.archive_redaction(),
-            now: now(),
-            timeout: LockTimeout::default(),
-        };
-        archive::open()?.sync(&[source], &options).context("could not copy the session to the archive")?;
+        let project = Some(directory.display().to_string());
+        archive::sync_file(&mut archive::open()?, settings, agent, transcript, project)
+            .context("could not copy the session to the archive")?;
     }
     Ok(())
 }

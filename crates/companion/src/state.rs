@@ -296,7 +296,7 @@ mod tests {
     fn session(turns: usize) -> Vec<String> {
         let mut lines = Vec::new();
         let mut parent = Value::Null;
-        let mut add = |mut record: Value, lines: &mut Vec<String>, parent: &mut Value| {
+        let add = |mut record: Value, lines: &mut Vec<String>, parent: &mut Value| {
             let id = format!("00000000-0000-4000-8000-{:012}", lines.len());
             record["uuid"] = id.clone().into();
             record["parentUuid"] = parent.clone();

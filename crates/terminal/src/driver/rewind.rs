@@ -72,7 +72,8 @@ impl<S: Services> Driver<S> {
         let question = UserQuestion { text, options: vec![RESTORE.to_string(), KEEP.to_string()] };
         let cancel = CancellationToken::new();
         let prompt = &self.prompt;
-        let answer = self.commands.until_done(Approver::answer(prompt, &question), &cancel, prompt).await;
+        let asked = Approver::answer(prompt, &question);
+        let answer = self.commands.until_done(asked, &cancel, prompt, &|_| false).await;
         if answer.as_deref() != Some(RESTORE) {
             let notice = Notice::info("Files are unchanged.");
             self.notify(notice.with_hint("/rewind files asks once more."));
