@@ -102,9 +102,9 @@ pub(crate) enum Command {
     Blame(BlameOptions),
     /// List, show, import, delete, repair and convert sessions, undo compactions; defaults to `sessions list`.
     Sessions(SessionsArgs),
-    /// List and correct the rules recognised in a session.
+    /// List and correct the rules recognised in a session; defaults to those of the latest one.
     Rules(DirectivesArgs),
-    /// List and correct the requests recognised in a session.
+    /// List and correct the requests recognised in a session; defaults to those of the latest one.
     Requests(DirectivesArgs),
     /// Show what sessions have used, in tokens and money, by day, model, project or agent.
     Usage(UsageOptions),

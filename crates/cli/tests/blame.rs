@@ -25,6 +25,9 @@ struct Session {
     calls: usize,
 }
 
+/// The commit of a line, and its session and request.
+type SaidLine = (Option<String>, Option<(String, String)>);
+
 /// A repository, what happens in it, and who wrote what.
 struct World {
     sandbox: Sandbox,
@@ -262,8 +265,8 @@ impl World {
         serde_json::from_slice(&output.stdout).expect("one object")
     }
 
-    /// What is said of each line: the commit, and the session and the request.
-    fn said(&self, name: &str) -> Vec<(Option<String>, Option<(String, String)>)> {
+    /// The commit, and the session and the request, that each line is said to be of.
+    fn said(&self, name: &str) -> Vec<SaidLine> {
         let report = self.blame(&[name]);
         let mut lines = Vec::new();
         for hunk in report["hunks"].as_array().expect("hunks") {

@@ -21,9 +21,9 @@ fn the_demo_tells_its_story_and_leaves_nothing_behind() {
     let words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for told in [
         "The work",
-        "it left out 3 of 3 rules",
+        "it left out 2 of 2 rules",
         "using the offline summariser",
-        "3 of 3 rules kept",
+        "2 of 2 rules kept",
         "Always keep amounts as integer cents.",
         "Do not touch anything under legacy/ without asking me first.",
         "<active_constraints>",

@@ -49,7 +49,7 @@ fn the_report_says_what_matters() {
         "Heaviest tools",
         "Heaviest files",
         "Heaviest messages",
-        "Rules: 2 standing instructions",
+        "Rules: 1 standing instruction",
         "Requests: ",
         "2 files changed",
         "src/retry.rs",

@@ -41,7 +41,15 @@ fn changed_text(old: &str, new: &str) -> Option<String> {
     let gone: Vec<&str> = old.lines().map(str::trim).filter(|line| !kept.contains(line)).collect();
     let come: Vec<&str> =
         new.lines().map(str::trim).filter(|line| !line.is_empty() && !known.contains(line)).collect();
+    // Of a longer change the markup says least.
+    let come: Vec<&str> = match come.len() {
+        0..=2 => come,
+        _ => come.into_iter().filter(|line| !is_markup(line)).collect(),
+    };
     let gone: Vec<&str> = gone.into_iter().filter(|line| !line.is_empty()).collect();
+    if come.is_empty() && gone.is_empty() {
+        return None;
+    }
     match (&gone[..], &come[..]) {
         (_, []) => {
             let gone: Vec<&str> = gone.iter().copied().filter(says).collect();
@@ -94,6 +102,20 @@ fn replaced_line(old: &str, new: &str) -> Option<String> {
         (one, "") => Some(format!("removed {one}")),
         (one, other) => Some(format!("{one}{BECOMES}{other}")),
     }
+}
+
+/// Returns true for a line of HTML or JSX: a tag, or an attribute on a line of its own.
+fn is_markup(line: &str) -> bool {
+    let is_tag = line.strip_prefix('<').is_some_and(|rest| {
+        rest.starts_with(|sign: char| sign.is_ascii_alphabetic() || matches!(sign, '/' | '>' | '!'))
+    });
+    let is_attribute = || {
+        let Some((name, value)) = line.split_once('=') else { return false };
+        let is_name =
+            !name.is_empty() && name.chars().all(|sign| sign.is_alphanumeric() || "-_:@".contains(sign));
+        is_name && (value.starts_with('"') || value.starts_with('{')) && !line.ends_with(';')
+    };
+    is_tag || matches!(line, ">" | "/>") || is_attribute()
 }
 
 /// The lines on one, or those that tell most: comments and definitions before others.
@@ -167,6 +189,14 @@ mod tests {
             Some("ui/menu.ts: map → filter(isShown).map"),
         );
         check("a", "a", None);
+    }
+
+    #[test]
+    fn markup_says_nothing_of_a_longer_change() {
+        let new = "<button\nonClick={() => setOpen(!isOpen)}\nclassName=\"wide\"\n>\nconst label = open ? hide : show;\n</button>";
+        check("", new, Some("ui/menu.ts: + const label = open ? hide : show;"));
+        check("", "<div>\n<svg\nfill=\"none\"\n/>\n</div>", None);
+        check("<b>old</b>", "<b>new</b>", Some("ui/menu.ts: <b>old</b> → <b>new</b>"));
     }
 
     #[test]

@@ -68,14 +68,24 @@ fn every_session_survives_in_its_own_format() {
         if !back.warnings.is_empty() {
             check(format!("{:?}", back.warnings[0]));
         }
-        if let Some(difference) = first_difference(&said(&session, true), &said(&back, true)) {
+        let (mut before, mut after) = (said(&session, true), said(&back, true));
+        let holds_everything = !matches!(written.format, Format::Codex | Format::OpenCode);
+        if !holds_everything {
+            // Thoughts go back to their vendor only as it sealed them.
+            let is_kept = |said: &String| !said.starts_with("model: thought ");
+            before.retain(is_kept);
+            after.retain(is_kept);
+        }
+        if let Some(difference) = first_difference(&before, &after) {
             check(difference);
         }
         let losses = kinds(&written);
         if !losses.is_subset(&expected_losses(written.format)) {
             check(format!("lost {losses:?}"));
         }
-        if let Some(difference) = first_difference(&facts(&session), &facts(&back)) {
+        let difference = first_difference(&facts(&session), &facts(&back));
+        // These agents note models, figures and ids elsewhere than beside each message.
+        if let Some(difference) = difference.filter(|_| holds_everything) {
             check(difference);
         }
     }
@@ -102,6 +112,9 @@ fn facts(session: &Session) -> Vec<String> {
 fn expected_losses(format: Format) -> BTreeSet<LossKind> {
     match format {
         Format::ClaudeCode => [LossKind::Origin].into(),
+        Format::Codex | Format::OpenCode => {
+            [LossKind::Fields, LossKind::ReasoningItem, LossKind::Signature, LossKind::Thought].into()
+        }
         Format::Neutral => [LossKind::Fields, LossKind::ReasoningItem, LossKind::Signature].into(),
         _ => BTreeSet::new(),
     }

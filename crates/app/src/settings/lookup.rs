@@ -74,19 +74,22 @@ pub(super) fn near_sibling(section: &[&str], name: &str) -> Option<String> {
     (distance <= most).then(|| [section, &[best]].concat().join("."))
 }
 
-/// The only key or section of this name elsewhere: anywhere if it was found at the top of the file, else in the same first
-/// section.
+/// The key or section of this name elsewhere: anywhere if it was found at the top of the file, else in the same first
+/// section. Of several, the only one that shares most of the sections.
 fn same_name_elsewhere(section: &[&str], name: &str) -> Option<String> {
     let places = paths().filter_map(|path| {
         let mut steps: Vec<&str> = path.split('.').collect();
         let at = steps.iter().position(|step| *step == name)?;
-        let is_near = section.first().is_none_or(|first| steps.first() == Some(first));
+        let shared =
+            steps.iter().zip(section).take_while(|(step, part)| **step == ANY || step == part).count();
         steps.truncate(at + 1);
-        is_near.then(|| steps.join("."))
+        (section.is_empty() || shared > 0).then(|| (shared, steps.join(".")))
     });
-    let mut places: Vec<String> = places.collect();
+    let mut places: Vec<(usize, String)> = places.collect();
+    let most = places.iter().map(|(shared, _)| *shared).max()?;
+    places.retain(|(shared, _)| *shared == most);
     places.dedup();
-    places.pop().filter(|_| places.is_empty())
+    places.pop().filter(|_| places.is_empty()).map(|(_, path)| path)
 }
 
 /// Returns true if the path continues beyond these steps.

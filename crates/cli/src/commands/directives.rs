@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use longhaul_app::clock::now;
 use longhaul_app::compression::LoadedSession;
 use longhaul_app::failure::hinted;
-use longhaul_app::project::{log_failure, session_file};
+use longhaul_app::project::{LATEST, log_failure, session_file};
 use longhaul_app::sessions::new_id;
 use longhaul_conversation::Estimator;
 use longhaul_directives::{RequestState, Retirement, RuleId, UserRequests, UserRules};
@@ -24,7 +24,7 @@ use crate::reports::tracked::{json as tracked_json, text as tracked};
 #[derive(Debug, Args)]
 pub(crate) struct DirectivesArgs {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -50,7 +50,7 @@ enum Verb {
 #[derive(Debug, Args)]
 struct ListOptions {
     /// Session file (format detected automatically), or a session of this folder: latest, its number in `sessions list`, or its id.
-    #[arg(default_value = "latest")]
+    #[arg(default_value = LATEST)]
     session: PathBuf,
     /// Print one JSON object (see docs/json.md).
     #[arg(long)]
@@ -84,10 +84,11 @@ impl Kind {
 /// Runs one of the commands.
 pub(crate) fn run(kind: Kind, args: &DirectivesArgs, screen: &Screen) -> anyhow::Result<()> {
     match &args.verb {
-        Verb::List(options) => list(kind, options, screen),
-        Verb::Add { session, text } => add(kind, session, &text.join(" ")),
-        Verb::Remove(target) | Verb::Wrong(target) => end(kind, target, End::Removed),
-        Verb::Done(target) => end(kind, target, End::Done),
+        None => list(kind, &ListOptions { session: LATEST.into(), json: false }, screen),
+        Some(Verb::List(options)) => list(kind, options, screen),
+        Some(Verb::Add { session, text }) => add(kind, session, &text.join(" ")),
+        Some(Verb::Remove(target) | Verb::Wrong(target)) => end(kind, target, End::Removed),
+        Some(Verb::Done(target)) => end(kind, target, End::Done),
     }
 }
 

@@ -69,13 +69,15 @@ pub(super) fn shorten(
     let mut order: Vec<usize> = (0..paragraphs.len()).collect();
     order.sort_by_key(|place| (paragraphs[*place].rank, *place));
     let mut is_kept = vec![false; paragraphs.len()];
-    let mut code_room = room * CODE_SHARE;
+    let (mut code_room, mut log_room) = (room * CODE_SHARE, room * LOG_SHARE);
     for place in order {
         let cost = cost(&paragraphs[place].lines);
-        let is_code = paragraphs[place].rank >= CODE;
-        if cost <= left && (!is_code || cost <= code_room) {
+        let rank = paragraphs[place].rank;
+        let fits = cost <= left && (rank < FAULT || cost <= code_room) && (rank < LOG || cost <= log_room);
+        if fits {
             left -= cost;
-            code_room -= if is_code { cost } else { 0.0 };
+            code_room -= if rank >= FAULT { cost } else { 0.0 };
+            log_room -= if rank >= LOG { cost } else { 0.0 };
             is_kept[place] = true;
         }
     }
@@ -133,11 +135,17 @@ struct Paragraph {
     rank: u8,
 }
 
-/// Paragraphs with this rank are code, tables and logs: nobody is bound by their wording.
-const CODE: u8 = 2;
+/// From this rank on paragraphs are code, tables and logs: nobody is bound by their wording. Those that tell of a fault come
+/// first, as they are what the rest was pasted for.
+const FAULT: u8 = 2;
+const CODE: u8 = 3;
+/// Lines of a log that tell of none.
+const LOG: u8 = 4;
 
 /// Code, logs and tables take at most this share of the room, behind what is said.
 const CODE_SHARE: f64 = 0.3;
+/// The share of a log's ordinary lines: a few show what it is.
+const LOG_SHARE: f64 = 0.05;
 
 /// The paragraphs of a text, made of these units of it.
 fn paragraphs_of(text: &str, units: &[Unit<'_>]) -> Vec<Paragraph> {
@@ -170,9 +178,12 @@ fn paragraphs_of(text: &str, units: &[Unit<'_>]) -> Vec<Paragraph> {
             _ => paragraphs.push((std::iter::once(first).chain(more).collect(), vec![*unit])),
         }
     }
-    let ranked = paragraphs.into_iter().enumerate().map(|(place, (lines, units))| {
-        let rank = if place == 0 { 0 } else { rank_of(&units) };
-        Paragraph { lines, rank }
+    let ranked = paragraphs.into_iter().enumerate().flat_map(|(place, (lines, units))| {
+        if lines.len() > 2 && lines.iter().filter(|line| is_log_line(line)).count() * 2 > lines.len() {
+            return split_log(lines, place == 0);
+        }
+        let rank = if place == 0 { 0 } else { rank_of(&units, &lines) };
+        vec![Paragraph { lines, rank }]
     });
     ranked.collect()
 }
@@ -186,7 +197,43 @@ fn is_heading(unit: &Unit<'_>, lines: &[String]) -> bool {
     unit.kind == UnitKind::Heading || lines.len() == 1 && line.len() < 100 && (is_bold || leads)
 }
 
-fn rank_of(units: &[Unit<'_>]) -> u8 {
+/// A paragraph for each line of a log. What the user said before it, in the first one, comes first.
+fn split_log(lines: Vec<String>, is_first: bool) -> Vec<Paragraph> {
+    let rank_of_line = |(place, line): (usize, &String)| match line {
+        _ if place == 0 && is_first => 0,
+        line if place == 0 && is_language(line) => 1,
+        line if tells_of_fault(line) => FAULT,
+        line if is_log_line(line) => LOG,
+        _ => CODE,
+    };
+    let ranks: Vec<u8> = lines.iter().enumerate().map(rank_of_line).collect();
+    lines.into_iter().zip(ranks).map(|(line, rank)| Paragraph { lines: vec![line], rank }).collect()
+}
+
+/// Returns true for a line as programs log: it begins with a time, a name in brackets or a level.
+fn is_log_line(line: &str) -> bool {
+    let line = line.trim_start();
+    if let Some((tag, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        // A link or a box to tick of a list is neither.
+        return tag.len() > 1 && tag.len() < 40 && rest.starts_with([' ', '[', ':']);
+    }
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let has_time = first.len() >= 8
+        && first.starts_with(|sign: char| sign.is_ascii_digit())
+        && first.matches([':', '-']).count() >= 2
+        && first.chars().all(|sign| sign.is_ascii_digit() || ":-.,TZ+/".contains(sign));
+    let is_level = ["INFO", "DEBUG", "TRACE", "WARN", "WARNING", "ERROR", "FATAL"]
+        .iter()
+        .any(|level| first.trim_end_matches(':') == *level);
+    has_time || is_level
+}
+
+/// Returns true for a line that tells what went wrong.
+fn tells_of_fault(line: &str) -> bool {
+    FAULT_SEARCH.is_match(line)
+}
+
+fn rank_of(units: &[Unit<'_>], lines: &[String]) -> u8 {
     // What leads to code is left out with it.
     let units = match units {
         [first, rest @ ..] if !rest.is_empty() && is_heading(first, &[String::new()]) => rest,
@@ -197,7 +244,11 @@ fn rank_of(units: &[Unit<'_>]) -> u8 {
     };
     let said: Vec<&Unit<'_>> = units.iter().filter(is_said).collect();
     if said.len() * 2 < units.len() || said.is_empty() {
-        CODE
+        match lines {
+            lines if lines.iter().any(|line| tells_of_fault(line)) => FAULT,
+            lines if lines.iter().all(|line| is_log_line(line)) => LOG,
+            _ => CODE,
+        }
     } else if said.iter().any(|unit| count_plain_words(unit.text, 3) >= 3 && asks_for_something(unit.text)) {
         0
     } else {
@@ -266,6 +317,19 @@ static ASKING_SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
     search.build(ASKING).expect("a few short words can be looked for")
 });
 
+/// Words with which programs tell what went wrong.
+#[rustfmt::skip]
+const FAULTS: &[&str] = &[
+    "error", "failed", "failure", "fatal", "exception", "panicked", "traceback", "cannot ", "can't ", "could not", "denied", "not found", "undefined", "refused",
+    "timed out", "unexpected",
+];
+
+static FAULT_SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let mut search = AhoCorasick::builder();
+    search.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+    search.build(FAULTS).expect("a few short words can be looked for")
+});
+
 /// Returns true if a text is something said rather than code: letters for the most part, and no open end.
 fn is_language(text: &str) -> bool {
     let (letters, all) = if text.is_ascii() {
@@ -303,6 +367,27 @@ mod tests {
         for code in ["onChange={(e) => setQuery(e.target.value)}", "thread, title,", "] as const;", "{"] {
             assert!(!is_language(code), "{code}");
         }
+    }
+
+    #[test]
+    fn of_a_pasted_log_the_fault_is_kept() {
+        for line in
+            ["[11:34:48.865] [API] GET /a", "[Proxy] GET /api", "2026-01-02T03:04:05Z start", "INFO: ready"]
+        {
+            assert!(is_log_line(line), "{line}");
+        }
+        for line in
+            ["[x] done", "[link](https://a.example)", "3 items", "In 2026-01 we moved", "Info about it"]
+        {
+            assert!(!is_log_line(line), "{line}");
+        }
+        let log: String = (0..40).map(|n| format!("[11:34:{n:02}] [API] GET /items/{n}\n")).collect();
+        let text =
+            format!("It fails, here is the log:\n\n{log}[11:35:00] [Job] failed: no such branch\n{log}");
+        let units = longhaul_text::split_units(&text);
+        let kept = shorten(&text, &units, Omission::default(), 60.0, &|line| line.len() as f64 / 4.0);
+        assert!(kept.lines.iter().any(|line| line.contains("no such branch")), "{:?}", kept.lines);
+        assert!(kept.lines[0].starts_with("It fails") && kept.lines.len() < 6, "{:?}", kept.lines);
     }
 
     #[test]

@@ -137,8 +137,14 @@ impl Items<'_> {
 
     fn user(&mut self, message: &Message, fields: &mut Map<String, Value>) {
         let mut blocks = Vec::new();
+        // What Codex says as developer or system reads back as what the host added, without a tag around it.
+        let is_by_host = fields.get("role").is_some_and(|role| role != "user");
         for piece in pieces(&message.parts, &ORIGINS) {
             match piece {
+                Piece::Text { text, extra, origin: Origin::Hook, .. } if is_by_host => {
+                    let extra = keep_fields(extra, OWN, self.losses);
+                    blocks.push(block("input_text", "text", text.into(), &extra));
+                }
                 piece @ Piece::Text { extra, reads_back, origin, .. } => {
                     if !reads_back && matches!(origin, Origin::User | Origin::Model) {
                         self.losses.add(LossKind::Origin, origin.as_str());

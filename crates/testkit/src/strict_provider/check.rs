@@ -312,10 +312,10 @@ mod tests {
             ("an answer first", |request| drop(messages(request).drain(..2))),
             ("an unknown role", |request| request["messages"][5]["role"] = json!("tool")),
             ("a system message behind an answer", |request| {
-                messages(request).insert(5, json!({"role": "system", "content": "x"}))
+                messages(request).insert(5, json!({"role": "system", "content": "x"}));
             }),
             ("two system messages", |request| {
-                messages(request).insert(2, json!({"role": "system", "content": "x"}))
+                messages(request).insert(2, json!({"role": "system", "content": "x"}));
             }),
             ("a system message before a user's", |request| drop(messages(request).drain(2..5))),
             ("an empty text", |request| content(request, 0)[0]["text"] = json!("")),
@@ -333,7 +333,7 @@ mod tests {
             }),
             ("results behind text", |request| content(request, 3).rotate_right(1)),
             ("results a message late", |request| {
-                messages(request).insert(7, json!({"role": "user", "content": "wait"}))
+                messages(request).insert(7, json!({"role": "user", "content": "wait"}));
             }),
             ("calls at the end", |request| drop(messages(request).pop())),
             ("the same id twice", |request| {
