@@ -1,6 +1,7 @@
 //! What the page shows of the gateway. The program that serves the page reads it: the gateway's database is the gateway's own.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use longhaul_conversation::Timestamp;
 
@@ -39,6 +40,15 @@ pub struct GatewayStatus {
     pub conversations: Vec<GatewayConversation>,
     /// The compactions in effect, newest first.
     pub compactions: Vec<GatewayCompaction>,
+}
+
+impl GatewayStatus {
+    /// A number that changes with what is shown.
+    pub(crate) fn version(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        format!("{self:?}").hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// Calls that went through the gateway.

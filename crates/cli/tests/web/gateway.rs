@@ -53,7 +53,8 @@ fn the_gateway_shows_its_conversations_and_how_it_counts() {
     assert!(browser.text().contains("No calls yet."), "{}", browser.text());
     assert!(!sandbox.names().iter().any(|name| name.contains("gateway.db")), "looking makes no database");
     call_once(&sandbox);
-    browser.open(&page.at("/gateway"));
+    // Shown without being asked for.
+    browser.wait_for("document.body.innerText.includes('100 + 20')");
     check_readable(&browser);
     let text = browser.text();
     for expected in [

@@ -19,21 +19,35 @@ use crate::words::{ago, percent, short};
 const GOES_ON: i64 = 60_000;
 
 pub(crate) fn page(site: &Arc<Site>) -> Reply {
-    let status = match site.gateway.as_ref().map(|source| source.read()).transpose() {
-        Ok(status) => status.flatten().filter(|status| status.calls.all > 0),
+    let status = match read(site) {
+        Ok(status) => status,
         Err(error) => return Reply::page(layout::failure(Section::Gateway, &error)),
     };
     let content = html! {
         h1 { "Gateway" }
-        @match &status {
+        div #gateway data-version=(version_of(status.as_ref())) { @match &status {
             Some(status) => (show(status, &site.found(), clock::now())),
             None => {
                 p.empty { "No calls yet. The gateway keeps any client's conversations inside the window, and cheaper." }
                 p.empty { "Start a client behind it with " code { "longhaul gateway -- claude" } "." }
             }
-        }
+        } }
     };
     Reply::page(layout::page("Gateway", Section::Gateway, &content))
+}
+
+fn read(site: &Site) -> anyhow::Result<Option<GatewayStatus>> {
+    let status = site.gateway.as_ref().map(|source| source.read()).transpose()?;
+    Ok(status.flatten().filter(|status| status.calls.all > 0))
+}
+
+/// A number that changes with what the page shows; none while it cannot be read.
+pub(crate) fn version(site: &Site) -> Option<u64> {
+    read(site).ok().map(|status| version_of(status.as_ref()))
+}
+
+fn version_of(status: Option<&GatewayStatus>) -> u64 {
+    status.map(GatewayStatus::version).unwrap_or_default()
 }
 
 fn show(status: &GatewayStatus, list: &FoundList, now: Timestamp) -> Markup {
@@ -108,7 +122,7 @@ fn compactions(compactions: &[GatewayCompaction], list: &FoundList, now: Timesta
     html! {
         @if compactions.is_empty() { p.empty { "None are in effect." } }
         @for it in compactions {
-            section.card {
+            section.card #(format!("g{}", it.number)) {
                 h3 { "Compaction " (it.number) }
                 p { b { (grouped(it.before)) } " → " b { (grouped(it.after)) } " estimated tokens, "
                     (plural(usize::try_from(it.messages).unwrap_or(usize::MAX), "message", "messages")) " gave way " (reason(&it.occasion)) }
