@@ -142,17 +142,20 @@ impl Items<'_> {
         for piece in pieces(&message.parts, &ORIGINS) {
             match piece {
                 Piece::Text { text, extra, origin: Origin::Hook, .. } if is_by_host => {
-                    let extra = keep_fields(extra, OWN, self.losses);
-                    blocks.push(block("input_text", "text", text.into(), &extra));
+                    lose_fields(extra, self.losses);
+                    if !text.is_empty() {
+                        blocks.push(block("input_text", "text", text.into(), &None));
+                    }
                 }
                 piece @ Piece::Text { extra, reads_back, origin, .. } => {
                     if !reads_back && matches!(origin, Origin::User | Origin::Model) {
                         self.losses.add(LossKind::Origin, origin.as_str());
                     }
-                    let extra = keep_fields(extra, OWN, self.losses);
+                    // Codex has a text there and nothing else.
+                    lose_fields(extra, self.losses);
                     let text = piece.told_text();
-                    if !text.is_empty() || extra.is_some() {
-                        blocks.push(block("input_text", "text", text.into(), &extra));
+                    if !text.is_empty() {
+                        blocks.push(block("input_text", "text", text.into(), &None));
                     }
                 }
                 Piece::Other(part) => match &part.body {

@@ -419,7 +419,7 @@ fn pages_are_answered_while_a_turn_waits() {
         for (topic, title) in [
             (Topic::Context, "Context: "),
             (Topic::Statistics, "Session statistics"),
-            (Topic::Tools, "2 tools available"),
+            (Topic::Tools, "3 tools available"),
             (Topic::Trust, "trusted"),
         ] {
             let heard = commander.quietly(DriverCommand::Show(topic)).await;
