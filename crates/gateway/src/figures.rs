@@ -22,6 +22,9 @@ struct State {
 /// Upper bounds of the classes of a histogram, in seconds.
 const BOUNDS: [f64; 10] = [0.000_1, 0.000_3, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 
+/// A request that was held as long as this counts as slow.
+const SLOW: Duration = Duration::from_millis(10);
+
 #[derive(Debug, Default)]
 struct Histogram {
     classes: [u64; BOUNDS.len()],
@@ -51,9 +54,16 @@ impl RunningFigures {
         locked(&self.0).counters.get(name).copied().unwrap_or_default()
     }
 
-    /// Notes how long a request was held before it was passed on.
+    /// Notes how long a request was held before it was passed on. The store gets the sum and the number of slow ones.
     pub(crate) fn hold(&self, time: Duration) {
-        let held = &mut locked(&self.0).held;
+        let State { unsaved, held, .. } = &mut *locked(&self.0);
+        let microseconds = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        for (name, by) in
+            [("held:calls", 1), ("held:microseconds", microseconds), ("held:slow", i64::from(time >= SLOW))]
+        {
+            let value = unsaved.entry(name.to_string()).or_default();
+            *value = value.saturating_add(by);
+        }
         let seconds = time.as_secs_f64();
         held.count += 1;
         held.sum += seconds;
@@ -103,7 +113,14 @@ mod tests {
         figures.count("requests:rewritten");
         figures.add("requests:passed", 2);
         figures.hold(Duration::from_micros(200));
-        assert_eq!(figures.take_unsaved(), [("requests:passed".into(), 2), ("requests:rewritten".into(), 1)]);
+        let saved = [("held:calls", 1), ("held:microseconds", 200), ("held:slow", 0)];
+        let saved = saved.into_iter().chain([("requests:passed", 2), ("requests:rewritten", 1)]);
+        assert_eq!(
+            figures.take_unsaved(),
+            saved.map(|(name, value)| (name.to_string(), value)).collect::<Vec<_>>()
+        );
+        figures.hold(Duration::from_millis(10));
+        assert!(figures.take_unsaved().contains(&("held:slow".into(), 1)));
         assert_eq!(figures.take_unsaved(), []);
         assert_eq!(figures.get("requests:passed"), 2);
         let text = figures.render();
@@ -111,7 +128,7 @@ mod tests {
             "# TYPE longhaul_gateway_requests_total counter\nlonghaul_gateway_requests_total{kind=\"passed\"} 2\n",
             "longhaul_gateway_held_seconds_bucket{le=\"0.0001\"} 0\n",
             "longhaul_gateway_held_seconds_bucket{le=\"0.0003\"} 1\n",
-            "longhaul_gateway_held_seconds_count 1\n",
+            "longhaul_gateway_held_seconds_count 2\n",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

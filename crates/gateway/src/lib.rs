@@ -68,4 +68,4 @@ pub use plan::{Occasion, PlanSettings};
 pub use route::{Upstream, UpstreamError, Upstreams};
 pub use server::{Gateway, GatewaySummary};
 pub use settings::{GatewaySettings, Mode, RecordSessions};
-pub use store::{AnchorRecord, Figures, Store, StoreError};
+pub use store::{AnchorRecord, ConversationRecord, Figures, Store, StoreError};

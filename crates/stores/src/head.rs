@@ -32,6 +32,9 @@ pub struct Head {
     /// The size of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenFigure>,
+    /// The context window that its file states for the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
     /// A number that changes with the session; only of one in a database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,

@@ -11,7 +11,7 @@ use crate::head::Head;
 use crate::walk::Stamp;
 
 /// Raised whenever heads are read differently, so that older ones are read again.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Stored {

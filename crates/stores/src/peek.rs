@@ -60,6 +60,7 @@ pub(crate) fn peek(agent: Agent, path: &Path, size: u64) -> Result<Option<Head>,
         updated: newest.and_then(|info| info.ended).max(info.ended),
         model: newest.and_then(|info| info.model()).or(info.model()).map(str::to_string),
         tokens: counted.map(TokenFigure::counted).or_else(estimate),
+        window: newest.and_then(|info| info.window).or(info.window).map(|window| window.0),
         version: None,
         agent: is_own.then_some(Agent::Longhaul),
     };
@@ -142,4 +143,23 @@ fn last_lines(file: &mut File, size: u64) -> std::io::Result<Vec<u8>> {
     let start = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
     bytes.drain(..start);
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_has_the_tokens_and_the_window_that_the_file_states() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rollout.jsonl");
+        let text = r#"{"timestamp":"2026-11-01T10:00:00Z","type":"session_meta","payload":{"id":"s-1","cwd":"/srv/shop"}}
+{"timestamp":"2026-11-01T10:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Hello"}]}}
+{"timestamp":"2026-11-01T10:00:02Z","type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":20,"output_tokens":15,"total_tokens":35},"model_context_window":16000}}}
+"#;
+        std::fs::write(&path, text).expect("written");
+        let head = peek(Agent::Codex, &path, text.len() as u64).expect("read").expect("a session");
+        assert_eq!((head.id.as_str(), head.window), ("s-1", Some(16_000)));
+        assert_eq!(head.tokens, Some(TokenFigure::counted(35)));
+    }
 }

@@ -246,9 +246,9 @@ setTimeout(settle, 300);
 // Live
 
 function listen() {
-    const rows = $("#rows");
-    if (!rows && !timeline) return;
-    const about = timeline ? "?session=" + timeline.dataset.address.slice("/s/".length) : "";
+    const [rows, gateway] = [$("#rows"), $("#gateway")];
+    if (!rows && !timeline && !gateway) return;
+    const about = timeline ? "?session=" + timeline.dataset.address.slice("/s/".length) : gateway ? "?gateway=1" : "";
     const source = new EventSource("/events" + about);
     source.addEventListener("sessions", (event) => {
         if (!rows || rows.dataset.version === event.data) return;
@@ -259,6 +259,19 @@ function listen() {
         if (!timeline || timeline.dataset.version === event.data) return;
         follow();
         say("updated " + new Date().toLocaleTimeString());
+    });
+    source.addEventListener("gateway", async (event) => {
+        if (!gateway || gateway.dataset.version === event.data) return;
+        const html = await piece("/gateway");
+        const fresh = html && $("#gateway", elements(html));
+        if (!fresh) return;
+        for (const fold of $$("details[open]", gateway)) {
+            const same = $("#" + fold.parentElement.id + " > details", fresh);
+            if (same) same.open = true;
+        }
+        gateway.dataset.version = fresh.dataset.version;
+        gateway.replaceChildren(...fresh.childNodes);
+        prepare(gateway);
     });
     source.addEventListener("error", () => say("Longhaul is not running any more: start it again to go on."));
     source.addEventListener("open", () => say(""));

@@ -165,7 +165,7 @@ impl Scale {
             @for place in (0..=self.last).step_by(usize::try_from(along).unwrap_or(usize::MAX)) {
                 text x=(self.x(place)) y=(HEIGHT - BOTTOM + 16.0) text-anchor="middle" { (grouped(place)) }
             }
-            text x=(LEFT - 10.0) y=(HEIGHT - BOTTOM + 16.0) text-anchor="end" { "messages" }
+            text x="0" y=(HEIGHT - BOTTOM + 16.0) { "message" }
         }
     }
 }

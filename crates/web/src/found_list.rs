@@ -144,12 +144,33 @@ impl ListedSession {
     pub(crate) fn resume_line(&self) -> String {
         let own = archive::resume_command(&self.source());
         let command = own.unwrap_or_else(|| format!("longhaul --resume {}", quoted(&self.session.path)));
+        self.in_folder(command)
+    }
+
+    /// The commands that hand the session over to other agents, from its folder.
+    pub(crate) fn handoff_lines(&self) -> impl Iterator<Item = (Agent, String)> {
+        let heirs = HEIRS.into_iter().filter(|(agent, _)| *agent != self.session.agent);
+        heirs.map(|(agent, word)| {
+            let command = format!("longhaul handoff {word} {}", quoted(&self.session.path));
+            (agent, self.in_folder(command))
+        })
+    }
+
+    fn in_folder(&self, command: String) -> String {
         match self.session.head.directory.as_deref() {
             Some(folder) => format!("cd {} && {command}", quoted(Path::new(folder))),
             None => command,
         }
     }
 }
+
+/// Agents that a session can be handed over to, with their names in commands.
+const HEIRS: [(Agent, &str); 4] = [
+    (Agent::Claude, "claude"),
+    (Agent::Codex, "codex"),
+    (Agent::Gemini, "gemini"),
+    (Agent::Opencode, "opencode"),
+];
 
 fn is_in_use(session: &FoundSession, now: Timestamp) -> bool {
     (0..IN_USE).contains(&(now.as_millis() - session.modified.as_millis()).max(0))
@@ -172,7 +193,8 @@ fn key_of(session: &FoundSession, alike: usize) -> String {
 fn window_of(session: &FoundSession, settings: &Settings) -> Option<TokenCount> {
     let tokens = session.head.tokens?;
     let model = session.head.model.as_deref()?;
-    let window = settings.window(model).unwrap_or_else(|| context_window(Some(model), None).0);
+    let stated = session.head.window.map(TokenCount);
+    let window = settings.window(model).or(stated).unwrap_or_else(|| context_window(Some(model), None).0);
     let count = TokenCount(tokens.count);
     Some(if count > window && !tokens.is_estimate { window_for(count) } else { window })
 }
@@ -272,7 +294,17 @@ mod tests {
     fn a_session_is_resumed_in_its_folder() {
         let list = list(vec![session("a", "/1", "x")], None);
         assert_eq!(list.sessions[0].resume_line(), "cd '/home/dev/my shop' && claude --resume a");
+        let handed: Vec<String> = list.sessions[0].handoff_lines().map(|(_, line)| line).collect();
+        assert_eq!(handed.len(), 3, "not to itself");
+        assert_eq!(handed[0], "cd '/home/dev/my shop' && longhaul handoff codex /1");
         assert_eq!(quoted(Path::new("/it's")), r"'/it'\''s'");
         assert_eq!(list.sessions[0].window, Some(TokenCount(200_000)));
+    }
+
+    #[test]
+    fn the_window_that_a_file_states_is_the_one_it_is_measured_by() {
+        let mut stated = session("a", "/1", "x");
+        stated.head.window = Some(258_400);
+        assert_eq!(list(vec![stated], None).sessions[0].window, Some(TokenCount(258_400)));
     }
 }

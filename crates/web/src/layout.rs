@@ -8,16 +8,18 @@ pub(crate) enum Section {
     Sessions,
     Search,
     Memory,
+    Gateway,
 }
 
 impl Section {
-    const ALL: [Self; 3] = [Self::Sessions, Self::Search, Self::Memory];
+    const ALL: [Self; 4] = [Self::Sessions, Self::Search, Self::Memory, Self::Gateway];
 
     fn name(self) -> &'static str {
         match self {
             Self::Sessions => "Sessions",
             Self::Search => "Search",
             Self::Memory => "Memory",
+            Self::Gateway => "Gateway",
         }
     }
 
@@ -26,6 +28,7 @@ impl Section {
             Self::Sessions => "/",
             Self::Search => "/search",
             Self::Memory => "/memory",
+            Self::Gateway => "/gateway",
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Pages over everything that Longhaul knows, served on loopback: sessions of all agents, what fills their contexts, what a
-//! compaction kept and lost, what is remembered.
+//! compaction kept and lost, what is remembered, what the gateway did.
 //!
 //! HTML is rendered here; one small script and one style sheet come with it, and no request leaves the machine. Reading works
 //! without the script. What sessions say is data: it is escaped wherever it appears, and no policy lets it load or run
@@ -15,7 +15,7 @@
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
 //! let secrets = PageSecrets::new(&"t".repeat(32), &"c".repeat(32)).expect("long enough");
 //! println!("http://{}{}", listener.local_addr()?, secrets.path());
-//! serve(SiteOptions { settings, is_read_only: true }, listener, secrets).await
+//! serve(SiteOptions { settings, is_read_only: true, gateway: None }, listener, secrets).await
 //! # }
 //! ```
 
@@ -23,6 +23,7 @@ mod access;
 mod chart;
 mod chronicle;
 mod found_list;
+mod gateway;
 mod layout;
 mod live;
 mod pages;
@@ -36,6 +37,10 @@ mod syncing;
 mod words;
 
 pub use access::PageSecrets;
+pub use gateway::{
+    GatewayCalls, GatewayCompaction, GatewayConversation, GatewayHeld, GatewaySource, GatewaySpend,
+    GatewayStatus, GatewayTokens,
+};
 pub use report::{SessionReport, render_report};
 pub use server::serve;
 pub use site::SiteOptions;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc::channel;
 
 use crate::chronicle::Stamp;
-use crate::pages::Opened;
+use crate::pages::{Opened, gateway};
 use crate::reply::Reply;
 use crate::request::PageRequest;
 use crate::site::Site;
@@ -17,14 +17,15 @@ const PAUSE: Duration = Duration::from_millis(700);
 /// So often a connection without news says that it lives.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// The events `sessions`, with the version of the list, and `session`, with that of the session a page shows.
+/// The events `sessions`, with the version of the list, `session`, with that of the session a page shows, and `gateway`.
 pub(crate) fn events(site: &Arc<Site>, request: &PageRequest) -> Reply {
     let (sender, receiver) = channel(8);
     let key = request.query.get("session");
+    let is_gateway = request.query.get("gateway").is_some();
     let path = key.and_then(|key| Opened::find(site, key).ok()).map(|opened| opened.path);
     let site = Arc::clone(site);
     let watch = move || {
-        let (mut list, mut session) = (None, None);
+        let (mut list, mut session, mut calls) = (None, None, None);
         let mut last = Instant::now();
         while !sender.is_closed() {
             let mut news = String::new();
@@ -33,6 +34,14 @@ pub(crate) fn events(site: &Arc<Site>, request: &PageRequest) -> Reply {
                     let version = Stamp::of(path).version();
                     if session.replace(version) != Some(version) {
                         news.push_str(&format!("event: session\ndata: {version}\n\n"));
+                    }
+                }
+                None if is_gateway => {
+                    let version = gateway::version(&site);
+                    if let Some(version) = version
+                        && calls.replace(version) != Some(version)
+                    {
+                        news.push_str(&format!("event: gateway\ndata: {version}\n\n"));
                     }
                 }
                 None => {

@@ -123,9 +123,9 @@ fn facts(chronicle: &Chronicle, whole: &Whole) -> Markup {
         }
         ul.figures {
             li { b { (total) } span { "tokens in context" @if whole.breakdown.counted.is_none() { ", estimated" } } }
-            li { b { (grouped(chronicle.entries.len())) } span { "messages" } }
-            li { b { (grouped(whole.breakdown.calls)) } span { "tool calls in context" } }
-            li { b { (chronicle.cuts.len()) } span { "compactions" } }
+            li { b { (grouped(chronicle.entries.len())) } span { (if chronicle.entries.len() == 1 { "message" } else { "messages" }) } }
+            li { b { (grouped(whole.breakdown.calls)) } span { (if whole.breakdown.calls == 1 { "tool call" } else { "tool calls" }) " in context" } }
+            li { b { (chronicle.cuts.len()) } span { (if chronicle.cuts.len() == 1 { "compaction" } else { "compactions" }) } }
         }
     }
 }

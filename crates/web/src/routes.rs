@@ -7,7 +7,7 @@ use hyper::{Method, StatusCode};
 
 use crate::layout;
 use crate::live;
-use crate::pages::{compactions, context, directives, inbox, memory, search, session, sessions};
+use crate::pages::{compactions, context, directives, gateway, inbox, memory, search, session, sessions};
 use crate::reply::Reply;
 use crate::request::PageRequest;
 use crate::site::Site;
@@ -41,6 +41,7 @@ fn show(site: &Arc<Site>, path: &[&str], request: &PageRequest) -> Reply {
         ["s", key, "around"] => search::around(site, key, request),
         ["memory"] => memory::page(site, request),
         ["memory", act @ ("edit" | "forget")] => memory::ask(site, act, request),
+        ["gateway"] => gateway::page(site),
         ["search"] => search::page(site, request),
         ["s", key, "messages"] => session::messages(site, key, request),
         ["s", key, "m", name] => session::message(site, key, name),

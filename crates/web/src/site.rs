@@ -8,6 +8,7 @@ use longhaul_app::settings::Settings;
 
 use crate::chronicle::Readings;
 use crate::found_list::FoundList;
+use crate::gateway::GatewaySource;
 use crate::syncing::{Syncing, lock};
 
 /// The settings of the page.
@@ -17,12 +18,15 @@ pub struct SiteOptions {
     pub settings: Settings,
     /// True if no page may change anything.
     pub is_read_only: bool,
+    /// What the gateway did, if there is one.
+    pub gateway: Option<GatewaySource>,
 }
 
 /// What pages share.
 pub(crate) struct Site {
     pub(crate) settings: Arc<Settings>,
     pub(crate) is_read_only: bool,
+    pub(crate) gateway: Option<GatewaySource>,
     pub(crate) readings: Readings,
     pub(crate) syncing: Syncing,
     found: Mutex<Option<FoundState>>,
@@ -43,9 +47,16 @@ const SELDOM: u32 = 30;
 
 impl Site {
     pub(crate) fn new(options: SiteOptions) -> Self {
-        let SiteOptions { settings, is_read_only } = options;
+        let SiteOptions { settings, is_read_only, gateway } = options;
         let (settings, readings) = (Arc::new(settings), Readings::default());
-        Self { settings, is_read_only, readings, syncing: Syncing::default(), found: Mutex::new(None) }
+        Self {
+            settings,
+            is_read_only,
+            gateway,
+            readings,
+            syncing: Syncing::default(),
+            found: Mutex::new(None),
+        }
     }
 
     /// The sessions of all agents. Only the first look waits until they are found.

@@ -5,10 +5,16 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::clock::now;
 use longhaul_app::failure::hinted;
 use longhaul_app::sessions::new_id;
 use longhaul_app::settings::Settings;
-use longhaul_web::{PageSecrets, SiteOptions, serve};
+use longhaul_conversation::Timestamp;
+use longhaul_gateway::Store;
+use longhaul_web::{
+    GatewayCalls, GatewayCompaction, GatewayConversation, GatewayHeld, GatewaySource, GatewaySpend,
+    GatewayStatus, GatewayTokens, PageSecrets, SiteOptions, serve,
+};
 use tokio::net::TcpListener;
 
 use crate::output::print_aside;
@@ -42,9 +48,61 @@ pub(crate) fn run(
         if !options.no_open && !open(&url) {
             print_aside("No browser could be started: open the address yourself.\n");
         }
-        let site = SiteOptions { settings, is_read_only: options.read_only };
+        let gateway = Some(GatewaySource::new(gateway_status));
+        let site = SiteOptions { settings, is_read_only: options.read_only, gateway };
         cancel.run_until_cancelled(serve(site, listener, secrets)).await.unwrap_or(Ok(()))
     })?
+}
+
+/// So many conversations and compactions of the gateway are shown.
+const LISTED: usize = 50;
+
+/// What the gateway did, from its database.
+fn gateway_status() -> anyhow::Result<Option<GatewayStatus>> {
+    let Some(store) = Store::open_existing(&longhaul_app::gateway::folder()?)? else { return Ok(None) };
+    let figures = store.figures()?;
+    let figure = |name: &str| u64::try_from(figures.get(name).copied().unwrap_or_default()).unwrap_or(0);
+    let refused =
+        figures.iter().filter(|(name, _)| name.starts_with("refusals:")).map(|(name, _)| figure(name)).sum();
+    let day: String = now().to_string().chars().take(10).collect();
+    let conversations = store.conversations(LISTED)?.into_iter().map(|record| GatewayConversation {
+        client: record.client,
+        model: record.model,
+        session: record.session,
+        calls: record.requests,
+        tokens: record.tokens,
+        compactions: record.compactions,
+        last: Timestamp::from_millis(record.last),
+    });
+    let compactions = store.compactions(LISTED)?.into_iter().map(|record| GatewayCompaction {
+        number: record.id,
+        at: Timestamp::from_millis(record.at),
+        occasion: record.occasion,
+        messages: record.messages as u64,
+        before: record.before,
+        after: record.after,
+        snapshot: record.snapshot,
+        session: record.session,
+    });
+    Ok(Some(GatewayStatus {
+        calls: GatewayCalls { all: figure("requests:generate"), rewritten: figure("rewritten"), refused },
+        tokens: GatewayTokens {
+            input: figure("tokens:input"),
+            cached: figure("tokens:cached"),
+            output: figure("tokens:output"),
+        },
+        held: GatewayHeld {
+            calls: figure("held:calls"),
+            microseconds: figure("held:microseconds"),
+            slow: figure("held:slow"),
+        },
+        spend: GatewaySpend {
+            today: u64::try_from(store.spent(&day)?).unwrap_or(0),
+            all: figure("spent_microdollars"),
+        },
+        conversations: conversations.collect(),
+        compactions: compactions.collect(),
+    }))
 }
 
 async fn listen(port: u16) -> anyhow::Result<TcpListener> {

@@ -1,5 +1,6 @@
 //! Drives `longhaul web` in a real browser, and over HTTP as an attacker would.
 
+mod gateway;
 #[path = "../sandbox/mod.rs"]
 mod sandbox;
 mod story;

@@ -54,6 +54,27 @@ pub struct AnchorRecord {
     pub model: String,
 }
 
+/// A conversation that went through the gateway, for lists.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConversationRecord {
+    /// The number it is kept by.
+    pub id: i64,
+    /// The session that it is recorded as.
+    pub session: Option<String>,
+    /// The client, as it names itself.
+    pub client: String,
+    /// The model of its first request.
+    pub model: String,
+    /// The requests that came.
+    pub requests: u64,
+    /// Tokens that the provider counted in the last request.
+    pub tokens: Option<u64>,
+    /// The compactions in effect.
+    pub compactions: u64,
+    /// When the last request came, in milliseconds since 1970.
+    pub last: i64,
+}
+
 /// A conversation as the gateway knows it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TrunkRecord {
@@ -96,6 +117,39 @@ impl Store {
         )?;
         schema::prepare(&connection)?;
         Ok(Self { connection })
+    }
+
+    /// Opens the database in a folder if there is one.
+    ///
+    /// # Errors
+    /// The file is no database.
+    pub fn open_existing(folder: &Path) -> Result<Option<Self>, StoreError> {
+        folder.join("gateway.db").is_file().then(|| Self::open(folder)).transpose()
+    }
+
+    /// The conversations, the one that was used last first.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn conversations(&self, most: usize) -> Result<Vec<ConversationRecord>, StoreError> {
+        let mut statement = self.connection.prepare(
+            "SELECT id, session, client, model, requests, sent_tokens, last,
+             (SELECT COUNT(*) FROM anchor WHERE anchor.trunk = trunk.id AND undone = 0)
+             FROM trunk ORDER BY last DESC, id DESC LIMIT ?1",
+        )?;
+        let rows = statement.query_map([most as i64], |row| {
+            Ok(ConversationRecord {
+                id: row.get(0)?,
+                session: row.get(1)?,
+                client: row.get(2)?,
+                model: row.get(3)?,
+                requests: row.get::<_, i64>(4)? as u64,
+                tokens: row.get::<_, Option<i64>>(5)?.map(|tokens| tokens as u64),
+                last: row.get(6)?,
+                compactions: row.get::<_, i64>(7)? as u64,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// A number that changes when another process has written.

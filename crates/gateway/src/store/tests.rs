@@ -64,6 +64,32 @@ fn a_conversation_is_found_by_its_deepest_position() {
 }
 
 #[test]
+fn conversations_are_listed_with_what_is_in_effect() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(Store::open_existing(folder.path()).expect("asked").is_none(), "looking makes no database");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    let store = Store::open(folder.path()).expect("a store");
+    let ids = ["claude-cli", "codex"].map(|client| store.begin_trunk(5, client, "m").expect("a number"));
+    let trunk =
+        TrunkRecord { id: ids[0], requests: 3, sent: Some((40, 10)), last: 9, ..TrunkRecord::default() };
+    store.keep_trunk(&trunk, hash(1)).expect("kept");
+    for chain in [1, 2] {
+        let notes = AnchorNotes { trunk: Some(ids[0]), ..notes() };
+        store.keep_anchor(&anchor(chain, "s"), &notes).expect("kept");
+    }
+    store.drop_anchor(hash(2)).expect("dropped");
+    let store = Store::open_existing(folder.path()).expect("asked").expect("it is there");
+    let listed = store.conversations(10).expect("a list");
+    assert_eq!(listed.iter().map(|it| &*it.client).collect::<Vec<_>>(), ["claude-cli", "codex"]);
+    assert_eq!(
+        (listed[0].requests, listed[0].tokens, listed[0].compactions, listed[0].last),
+        (3, Some(10), 1, 9)
+    );
+    assert_eq!((listed[1].tokens, listed[1].compactions), (None, 0));
+    assert_eq!(store.conversations(1).expect("a list").len(), 1);
+}
+
+#[test]
 fn figures_add_up() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path()).expect("a store");

@@ -3,6 +3,7 @@
 pub(crate) mod compactions;
 pub(crate) mod context;
 pub(crate) mod directives;
+pub(crate) mod gateway;
 pub(crate) mod inbox;
 pub(crate) mod memory;
 mod message;

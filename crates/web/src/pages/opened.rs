@@ -185,6 +185,13 @@ impl Opened {
                             button { "Archive now" }
                         }
                     }
+                    details.handoff {
+                        summary.button { "Hand over…" }
+                        p.soft { "Run the line of the agent that goes on: the session is compacted for it, and stays as it is." }
+                        ul.lines { @for (agent, line) in listed.handoff_lines() {
+                            li { (agent.name()) ": " (copy(&line, &format!("Copy the command that continues this session in {}", agent.name()), "copy")) }
+                        } }
+                    }
                 }
             }
         }
