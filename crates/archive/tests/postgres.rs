@@ -63,7 +63,8 @@ fn each_tenant_has_the_hits_of_a_scan_of_its_own() {
     let sessions = || prop::collection::vec(prop::collection::vec(sentence(), 1..10), 1..4);
     let input = (sessions(), sessions(), sentence(), prop::collection::vec(sentence(), 1..4));
     let config = ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() };
-    let check = |(hers, his, more, queries): (Vec<Vec<String>>, Vec<Vec<String>>, String, Vec<String>)| {
+    type Sessions = Vec<Vec<String>>;
+    let check = |(hers, his, more, queries): (Sessions, Sessions, String, Vec<String>)| {
         let places = [Place::new(), Place::new()];
         let mut archives = [places[0].archive(), places[1].archive()];
         let teams = [&mut alice, &mut bob];
