@@ -276,6 +276,7 @@ pub(crate) fn says_something(text: &str) -> bool {
         && (is_said || is_labelled_value(text))
         && is_balanced(text)
         && !is_boilerplate(text)
+        && !has_line_numbers(text)
         && !looks_like_code(text)
 }
 
@@ -341,10 +342,18 @@ fn looks_like_code(text: &str) -> bool {
 
 const CODE_SIGNS: &[u8] = b"{};=<>|$&\\\"";
 
+/// Returns true for lines of a file joined with the numbers that a tool put before them: `1→ use a; 2→ use b;`.
+fn has_line_numbers(text: &str) -> bool {
+    text.match_indices('→').any(|(at, arrow)| {
+        text[..at].ends_with(|sign: char| sign.is_ascii_digit())
+            && text[at + arrow.len()..].starts_with(char::is_whitespace)
+    })
+}
+
 /// Returns true if a line is what a tool or an agent adds to every answer.
 pub(crate) fn is_boilerplate(text: &str) -> bool {
     static BOILERPLATE: LazyLock<AnyOf> = LazyLock::new(|| any_of(include_str!("../data/boilerplate.txt")));
-    BOILERPLATE.is_in(text)
+    BOILERPLATE.is_in(text) || text.trim_start().starts_with("The file ") && text.contains(" has been ")
 }
 
 /// Returns true if a line of output tells of trouble.
@@ -448,6 +457,8 @@ mod tests {
         for text in [
             "useEffect(() => { const params = new URLSearchParams(window.location.search);",
             "The file src/App.tsx has been updated successfully.",
+            "The file src/retry.rs has been updated.",
+            "Retry { after: Duration }, 9→ /// Error number 8: what went wrong",
             "return String(t).split(NEWLINE).join",
             "if (path.length <= maxLen) return path; const parts = path.split;",
             "and the rest (see the list below",
