@@ -94,6 +94,17 @@ fn compacted_elsewhere() -> String {
 }
 
 #[test]
+fn the_session_used_last_is_listed_first() {
+    let sandbox = Sandbox::new().with("older.jsonl", &compacted_elsewhere());
+    imported(&sandbox);
+    sandbox.done(&["sessions", "import", "older.jsonl"]);
+    let listed = sandbox.done(&["sessions", "list"]);
+    let numbers: Vec<&str> =
+        listed.lines().take(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(numbers, ["2", "1"], "{listed}");
+}
+
+#[test]
 fn an_import_keeps_what_was_compacted_away() {
     let sandbox = Sandbox::new().with("claude.jsonl", &compacted_elsewhere());
     let told = sandbox.json(&["sessions", "import", "claude.jsonl", "--json"]);

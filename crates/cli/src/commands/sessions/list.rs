@@ -1,5 +1,7 @@
 //! `longhaul sessions list`: the sessions of the current folder.
 
+use std::cmp::Reverse;
+
 use anyhow::Context;
 use clap::Args;
 use longhaul_app::clock::now;
@@ -87,9 +89,12 @@ fn text(page: &mut Page, listing: &Listing, others: &Found, limit: usize, now: T
         page.line("No sessions yet. Import one with `longhaul sessions import FILE`, or list those of other folders with --all.");
     }
     if !listing.sessions.is_empty() {
-        let ages: Vec<String> = listing.sessions.iter().map(|session| ago(session.updated, now)).collect();
+        // Their numbers are those of Gemini CLI's list: 1 is the oldest.
+        let mut sessions: Vec<&ListedSession> = listing.sessions.iter().collect();
+        sessions.sort_by_key(|session| Reverse(session.updated));
+        let ages: Vec<String> = sessions.iter().map(|session| ago(session.updated, now)).collect();
         let widest = ages.iter().map(String::len).max().unwrap_or_default();
-        for (session, age) in listing.sessions.iter().zip(&ages) {
+        for (session, age) in sessions.into_iter().zip(&ages) {
             let front = format!(
                 "{}  {}  {}  {}  ",
                 pad_left(&session.index.to_string(), 3),
