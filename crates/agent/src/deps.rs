@@ -63,7 +63,7 @@ pub struct AgentDeps<'a> {
     pub jobs: &'a (dyn Fn() -> Vec<HostJob> + Send + Sync),
     /// The skills that were activated.
     pub skills: Option<&'a ActiveSkills>,
-    /// What stood in files before tools changed them, where that is kept.
+    /// The content of files before tools changed them, where that is kept.
     pub checkpoints: Option<&'a Checkpoints>,
     /// Receives the events of a turn.
     pub events: &'a (dyn Fn(Event) + Send + Sync),

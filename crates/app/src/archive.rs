@@ -55,7 +55,7 @@ pub struct ArchiveSources {
     pub sources: Vec<Source>,
     /// The databases of which all sessions are among them.
     pub databases: Vec<PathBuf>,
-    /// What could not be read.
+    /// The sources that could not be read.
     pub notices: Vec<Notice>,
 }
 
@@ -91,7 +91,7 @@ pub fn sources() -> anyhow::Result<ArchiveSources> {
     Ok(found_sources)
 }
 
-/// Where a session lies, if that is a database, which gives it a version.
+/// The database of a session, if it lies in one, which gives it a version.
 fn document_of(version: Option<u64>, path: &Path, used: Timestamp) -> Option<DocumentSource> {
     let version = version?;
     let (database, _) = split_session_path(path)?;

@@ -23,7 +23,7 @@ pub struct LoadedSession {
     pub session: Session,
     /// Has observed the whole log, including what its agent compacted away.
     pub tracker: Tracker,
-    /// What its provider counted.
+    /// The provider's count.
     pub counts: CountHistory,
 }
 
@@ -78,7 +78,7 @@ fn measured(message: &Message, counts: &CountHistory, estimator: &Estimator) -> 
     MeasuredMessage { size: estimator.message(message), counted: counts.count_of(message) }
 }
 
-/// What a pass is asked to do beyond the settings.
+/// Orders for one pass, beyond the settings.
 #[derive(Clone, Debug)]
 pub struct PassRequest {
     /// Compact when it is due, or at once.

@@ -1,4 +1,4 @@
-//! What the gateway needs of this machine: its folder, and the secret that credentials are hashed with.
+//! The gateway's place on this machine: its folder, and the secret that credentials are hashed with.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -30,7 +30,7 @@ use crate::models::ContextWindow;
 use crate::sessions::{Input as SessionInput, new_id, open};
 use crate::settings::Settings;
 
-/// Where a session goes on.
+/// The place where a session goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continuation {
     /// In a new session.
@@ -42,7 +42,7 @@ pub enum Continuation {
 /// A hand-over that was made.
 #[derive(Debug)]
 pub struct HandedOver {
-    /// What was written, and what the format could not hold.
+    /// The text written, and what the format could not hold.
     pub handoff: Handoff,
     /// The size of the conversation before.
     pub before: TokenCount,

@@ -78,7 +78,7 @@ pub fn keep_rule(rule: &KeptRule) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// What the file holds. One that is broken is an error, so that nothing is written over it.
+/// The content of the file. One that is broken is an error, so that nothing is written over it.
 fn read(path: &Path) -> anyhow::Result<Vec<Value>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,

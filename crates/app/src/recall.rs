@@ -138,7 +138,7 @@ pub fn recall_with(
     Ok(RecallAnswer { hits, messages, unread })
 }
 
-/// How the archive knows a session file.
+/// The name by which the archive knows a session file.
 fn archived_source(source: &RecallSource) -> Source {
     let document = source.version.and_then(|version| {
         let (database, _) = split_session_path(&source.path)?;

@@ -19,7 +19,7 @@ pub struct Spending {
     pub calls: Vec<SpentCall>,
     /// Sessions in which no provider counted anything, by agent, with the estimated size of their conversations.
     pub uncounted: BTreeMap<Agent, Uncounted>,
-    /// What could not be read.
+    /// The sources that could not be read.
     pub notices: Vec<Notice>,
 }
 
@@ -45,7 +45,7 @@ pub struct SpentCall {
     pub model: Option<String>,
     /// The provider's figures.
     pub usage: Usage,
-    /// What it costs by the prices published for its day; `None` where they are not known.
+    /// The cost by the prices published for its day; `None` where they are not known.
     pub cost: Option<MicroDollars>,
 }
 

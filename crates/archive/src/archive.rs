@@ -356,7 +356,7 @@ pub(crate) fn find_named<'a>(
     })
 }
 
-/// What is indexed of a session.
+/// The part of a session that is indexed.
 pub(crate) fn indexed_source(session: &ArchivedSession) -> IndexedSource<'_> {
     IndexedSource {
         id: session.id as i64,

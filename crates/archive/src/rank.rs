@@ -17,7 +17,7 @@ const NEIGHBOURS: i64 = 2;
 /// Names the source of a chain; none if it was deleted a moment ago.
 pub(crate) type Names<'a> = &'a dyn Fn(&StoredChain) -> Option<SourceName>;
 
-/// What is searched.
+/// The scope of the search.
 pub(crate) enum Scope<'a> {
     /// Everything in the index.
     Everything,

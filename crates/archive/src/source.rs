@@ -16,7 +16,7 @@ pub struct Source {
     pub project: Option<String>,
     /// The file; of a session in a database the path that stands for it.
     pub path: PathBuf,
-    /// Where it lies, if that is a database.
+    /// The database that it lies in, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<DocumentSource>,
 }

@@ -1,4 +1,4 @@
-//! What holds an index: the trait of its two implementations, SQLite in a file and PostgreSQL for a team.
+//! The store of an index: the trait of its two implementations, SQLite in a file and PostgreSQL for a team.
 //!
 //! A store keeps rows and knows nothing of sessions: what the rows mean is said by [`crate::writer`], and what a question
 //! needs of them by [`crate::rank`], so that hits and their order are the same everywhere.
@@ -68,7 +68,7 @@ pub(crate) struct StoredChain {
     pub(crate) named: Option<SourceName>,
 }
 
-/// How much of a chain is indexed.
+/// The indexed extent of a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) passages: u32,

@@ -85,7 +85,7 @@ pub struct SyncReport {
     pub damaged: Option<PathBuf>,
 }
 
-/// Where a source is read.
+/// The place where a source is read.
 enum Origin<'a> {
     File(Metadata),
     Document(&'a DocumentSource),

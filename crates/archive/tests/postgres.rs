@@ -54,7 +54,7 @@ fn write_sessions(place: &Place, sessions: &[Vec<String>]) {
     }
 }
 
-/// What each tenant finds is what a scan of its own sessions finds, in the same order, whatever the other one has.
+/// Each tenant finds what a scan of its own sessions finds, in the same order, whatever the other one has.
 #[test]
 fn each_tenant_has_the_hits_of_a_scan_of_its_own() {
     let Some(database) = database("hits") else { return };
@@ -294,7 +294,7 @@ fn what_was_copied_exactly_is_pushed_redacted() {
     assert_eq!(database.ask("postgres", &found), "0");
 }
 
-/// What a pooler that gives each transaction another connection would break is not used.
+/// Nothing is used that a pooler would break which gives each transaction another connection.
 #[test]
 fn statements_suit_a_pooler() {
     let Some(database) = database("pooled") else { return };

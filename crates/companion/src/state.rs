@@ -80,7 +80,7 @@ pub(crate) fn read_record(
     record.goes_on_with(&bytes[turn..])
 }
 
-/// Whether a call may take the time to write the state.
+/// Permission of a call to take the time to write the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// It is written where a turn has ended since.

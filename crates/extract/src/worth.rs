@@ -32,7 +32,7 @@ const USUAL: f32 = 90.0;
 /// A shorter statement says less for its length than one of so many bytes.
 const FULL: f32 = 110.0;
 const LEAST_FULL: f32 = 0.3;
-/// What a longer statement says does not count.
+/// A statement counts no more than once where a longer one says the same.
 const LONGEST: f32 = 400.0;
 /// So many backticks stand around three names.
 const MANY_NAMES: usize = 6;

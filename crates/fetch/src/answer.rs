@@ -1,4 +1,4 @@
-//! What a server answered, as text for a model: the kinds that are read, their character sets, and the frame around them.
+//! The answer of a server, as text for a model: the kinds that are read, their character sets, and the frame around them.
 
 use encoding_rs::{Encoding, UTF_8};
 use hyper::Uri;

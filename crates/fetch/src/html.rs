@@ -110,7 +110,7 @@ struct Reader {
     linked: usize,
     /// Line breaks that are due before the next text.
     breaks: usize,
-    /// What is due before the next text, such as the mark of a list item.
+    /// The text due before the next one, such as the mark of a list item.
     lead: String,
     has_space: bool,
 }

@@ -176,7 +176,7 @@ impl WebFetch {
     }
 }
 
-/// Where an answer redirects to, if that is the same host and no less secure.
+/// The target of a redirect, if that is the same host and no less secure.
 fn redirected(from: &Uri, response: &Response<Incoming>) -> Result<Uri, String> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let target = location.and_then(|location| resolve(from, location));

@@ -1,4 +1,4 @@
-//! Who may use the gateway: this machine's own programs, by its own names; from elsewhere only with the token.
+//! Access to the gateway: this machine's own programs, by its own names; from elsewhere only with the token.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -20,7 +20,7 @@ pub(crate) struct AnswerCopy {
     pub(crate) is_whole: bool,
 }
 
-/// What an answer said.
+/// The words of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) usage: Option<Usage>,

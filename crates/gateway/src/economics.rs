@@ -1,4 +1,4 @@
-//! What rewriting a history costs and saves where the provider caches prompts.
+//! The price of rewriting a history: what it costs and saves where the provider caches prompts.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) struct RewriteSizes {
     pub(crate) history: f64,
     /// The snapshot in its place.
     pub(crate) snapshot: f64,
-    /// What stands behind it and must be written anew.
+    /// The text behind it, which must be written anew.
     pub(crate) tail: f64,
 }
 

@@ -84,7 +84,7 @@ fn inflate_all(mut bytes: &[u8], format: DataFormat, limit: usize) -> Option<Vec
     }
 }
 
-/// What stands behind the header of a gzip file.
+/// The data behind the header of a gzip file.
 fn gzip_content(bytes: &[u8]) -> Option<&[u8]> {
     const NAMED: u8 = 8;
     const COMMENTED: u8 = 16;

@@ -24,7 +24,7 @@ use crate::store::{AnchorNotes, Store};
 use crate::trunks::{PreparedAnchor, SharedTrunk, Trunk, Trunks, continued, locked};
 use crate::windows::{LearnedWindows, known_window, request_limit};
 
-/// What considers requests; shared by all connections.
+/// The engine that considers requests; shared by all connections.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) settings: GatewaySettings,
@@ -71,7 +71,7 @@ pub(crate) struct Call<'a> {
     pub(crate) now: i64,
 }
 
-/// What came of considering a request.
+/// The outcome of considering a request.
 #[derive(Debug)]
 pub(crate) struct Considered {
     /// The body in the place of the client's, if it is another.
@@ -79,7 +79,7 @@ pub(crate) struct Considered {
     pub(crate) notes: Option<CallNotes>,
 }
 
-/// What is known about a request that has a history.
+/// Facts of a request that has a history.
 #[derive(Clone, Debug)]
 pub(crate) struct CallNotes {
     pub(crate) family: Family,
@@ -228,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// What was spent on a day, in millionths of a dollar; none if the store does not answer.
+    /// The spend of a day, in millionths of a dollar; none if the store does not answer.
     pub(crate) fn spent_on(&self, day: &str) -> Option<i64> {
         self.with_store(|store| store.spent(day))
     }

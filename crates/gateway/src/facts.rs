@@ -236,7 +236,7 @@ fn gemini<'a>(item: &'a str, fields: &[RawField<'a>]) -> Option<ItemFacts<'a>> {
     Some(facts)
 }
 
-/// Where a history may be cut, and what stays before the cut whatever happens.
+/// The places where a history may be cut, and what stays before the cut whatever happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cuts {
     /// The number of items at the start that stay.

@@ -14,7 +14,7 @@ pub(crate) struct RunningFigures(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     counters: BTreeMap<String, i64>,
-    /// What the store has not got yet.
+    /// Changes that the store has not got yet.
     unsaved: BTreeMap<String, i64>,
     held: Histogram,
 }
@@ -72,7 +72,7 @@ impl RunningFigures {
         }
     }
 
-    /// What was counted since this was asked last.
+    /// The count since this was asked last.
     pub(crate) fn take_unsaved(&self) -> Vec<(String, i64)> {
         std::mem::take(&mut locked(&self.0).unsaved).into_iter().collect()
     }

@@ -37,7 +37,7 @@ impl fmt::Display for Occasion {
 /// Decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Plan {
-    /// What is known is sent.
+    /// Sends what is known.
     Keep,
     /// The history before this item gives way to a snapshot.
     Compact {
@@ -50,7 +50,7 @@ pub(crate) enum Plan {
     DoesNotFit,
 }
 
-/// What a decision is made from. Sizes are in tokens, by estimate.
+/// The facts of a decision. Sizes are in tokens, by estimate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation<'a> {
     pub(crate) facts: &'a [ItemFacts<'a>],

@@ -5,7 +5,7 @@ use longhaul_wire::{Edit, RawField, apply_edits, range_in, raw_fields, raw_items
 use crate::body::RequestBody;
 use crate::family::Family;
 
-/// What stands in place of older messages.
+/// The text in place of older messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replacement<'a> {
     /// The item whose content the snapshot is put into.

@@ -9,7 +9,7 @@ use hyper::{Method, Uri};
 
 use crate::family::Family;
 
-/// What a request is, by method and path.
+/// The kind of a request, by method and path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// A call of a model with a history.
@@ -109,7 +109,7 @@ fn unversioned(path: &str) -> (Option<&str>, &str) {
     if VERSIONS.contains(&first) { (Some(first), rest) } else { (None, path) }
 }
 
-/// Where requests go, by family.
+/// Upstreams by family.
 #[derive(Clone, Debug, Default)]
 pub struct Upstreams {
     by_family: BTreeMap<&'static str, Upstream>,
@@ -203,7 +203,7 @@ impl Upstreams {
         self.by_family.insert(family.as_str(), upstream);
     }
 
-    /// Where requests of a family go.
+    /// The upstream of a family.
     pub fn get(&self, family: Family) -> Option<&Upstream> {
         self.by_family.get(family.as_str())
     }
@@ -351,7 +351,7 @@ mod tests {
         assert!(Upstream::parse("https://a b").is_err());
     }
 
-    /// What looks like another host in a path stays a path of the configured one.
+    /// A path that looks like another host stays a path of the configured one.
     #[test]
     fn no_path_leads_to_another_host() {
         let mut upstreams = Upstreams::new(Some(Family::Anthropic));

@@ -306,7 +306,7 @@ fn model_of_path(path: &str) -> Option<String> {
     Some(rest.rsplit_once(':').map_or(rest, |(model, _)| model).to_string())
 }
 
-/// What is known of a request when it is passed on.
+/// Facts of a request when it is passed on.
 struct Noted {
     notes: CallNotes,
     is_count: bool,

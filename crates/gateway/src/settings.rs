@@ -11,7 +11,7 @@ use crate::access::GatewayToken;
 use crate::plan::PlanSettings;
 use crate::route::Upstreams;
 
-/// What the gateway does with requests.
+/// The treatment of requests by the gateway.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Passes them on as they are, records, and reports what it would do.
@@ -49,7 +49,7 @@ pub enum RecordSessions {
 /// Settings of a gateway.
 #[derive(Clone, Debug)]
 pub struct GatewaySettings {
-    /// What it does with requests.
+    /// The treatment of requests.
     pub mode: Mode,
     /// The address that it listens on.
     pub address: SocketAddr,
@@ -57,15 +57,15 @@ pub struct GatewaySettings {
     pub hosts: Vec<String>,
     /// The token that every request must bring.
     pub token: Option<GatewayToken>,
-    /// Where requests go.
+    /// Upstreams.
     pub upstreams: Upstreams,
     /// The folder for its database.
     pub folder: PathBuf,
     /// The window of all models, whatever they are.
     pub window: Option<TokenCount>,
-    /// How it decides.
+    /// The decision procedure.
     pub plan: PlanSettings,
-    /// Whether conversations are recorded.
+    /// True if conversations are recorded.
     pub record: RecordSessions,
     /// The most that may be spent on a day.
     pub daily_cap: Option<MicroDollars>,

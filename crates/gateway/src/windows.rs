@@ -12,7 +12,7 @@ use crate::family::Family;
 #[derive(Debug, Default)]
 pub(crate) struct LearnedWindows(HashMap<(ChainHash, String, bool), (u64, i64)>);
 
-/// What was learned holds for an hour, in milliseconds.
+/// The life of what was learned, in milliseconds: an hour.
 const HOLDS: i64 = 3_600_000;
 
 impl LearnedWindows {

@@ -1,4 +1,4 @@
-//! What is done after an answer has passed, on one thread: figures, spend, learned windows, refusals, sessions, and anchors for
+//! Work after an answer has passed, on one thread: figures, spend, learned windows, refusals, sessions, and anchors for
 //! the next request. Its queue is bounded: what finds no room is dropped and counted.
 
 use std::sync::Arc;

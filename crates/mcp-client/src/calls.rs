@@ -12,7 +12,7 @@ pub(crate) struct CallRequest {
     pub(crate) reply: oneshot::Sender<ToolAnswer>,
 }
 
-/// What is wanted of a server.
+/// The demand on a server.
 pub(crate) enum Wanted {
     /// A tool's result.
     Tool { name: String, args: Map<String, Value> },

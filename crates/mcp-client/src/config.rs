@@ -44,7 +44,7 @@ pub struct ServerAddress {
     pub headers: Vec<(String, String)>,
     /// The proxies to go through.
     pub proxies: Proxies,
-    /// What settings say about signing in.
+    /// Settings for signing in.
     pub oauth: Box<OAuthConfig>,
     /// The file of tokens; without one nobody signs in.
     pub tokens: Option<TokenStore>,

@@ -1,4 +1,4 @@
-//! What a server offers beside tools: resources to read and prompts to fill in, listed within limits.
+//! Offers of a server beside tools: resources to read and prompts to fill in, listed within limits.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) struct ListedPrompt {
     pub(crate) offered: OfferedPrompt,
 }
 
-/// What a server offers beside tools.
+/// Offers of a server beside tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offers {
     pub(crate) resources: Vec<ListedResource>,

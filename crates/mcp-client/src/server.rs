@@ -78,7 +78,7 @@ impl Server {
         let _ = self.offers.set(offers);
     }
 
-    /// What it offers beside tools; none before it was connected.
+    /// The offers beside tools; none before it was connected.
     pub(crate) fn offers(&self) -> Option<&Offers> {
         self.offers.get()
     }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What the authorization server does.
+/// The behaviour of the authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Temper {
     Ordinary,
@@ -40,7 +40,7 @@ enum Temper {
     Open,
 }
 
-/// What the servers know, and what was asked of them.
+/// Knowledge of the servers, and what was asked of them.
 #[derive(Default)]
 struct Known {
     challenge: String,
@@ -215,7 +215,7 @@ fn mcp(asked: &Asked, known: &Known, temper: Temper, origin: &str) -> (&'static 
     ("200 OK", String::new(), json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
 }
 
-/// What a browser shows at an address, and where it is sent on to.
+/// The page of a browser at an address, and the address that it is sent on to.
 fn visit(address: &str) -> (String, Option<String>) {
     let rest = address.strip_prefix("http://").expect("an address");
     let (host, target) = rest.split_once('/').expect("a path");

@@ -113,7 +113,7 @@ impl KnownSession {
         }
     }
 
-    /// What recall reads of it.
+    /// The part of it that recall reads.
     pub(crate) fn recall_sources(&self) -> Vec<RecallSource> {
         match &self.archived {
             None => RecallSource::all_of(&self.found),

@@ -1,6 +1,6 @@
-//! What the application offers for completion and help: custom commands, settings, themes.
+//! Offers of the application for completion and help: custom commands, settings, themes.
 
-/// What the application offers for completion and help.
+/// Offers of the application for completion and help.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
     /// Custom commands from the user's and the project's files.

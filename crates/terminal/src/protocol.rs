@@ -177,7 +177,7 @@ pub(crate) enum DriverMessage {
     Skills(Vec<SkillChoice>),
     /// The prompts of MCP servers: names and descriptions.
     Prompts(Vec<(String, String)>),
-    /// What the application offers for completion and help.
+    /// Offers of the application for completion and help.
     Offers(Offers),
     /// The user's preferences, once they have changed.
     Preferences(Preferences),

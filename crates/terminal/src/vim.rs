@@ -54,7 +54,7 @@ enum Operator {
     Yank,
 }
 
-/// What was deleted or yanked last.
+/// The text deleted or yanked last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Register {
     text: String,

@@ -172,7 +172,7 @@ impl Browser {
         base64::engine::general_purpose::STANDARD.decode(text).expect("base64")
     }
 
-    /// What the console said since it was asked last, of errors and warnings.
+    /// Errors and warnings of the console since it was asked last.
     pub fn console(&self) -> Vec<String> {
         let lines = self.post("se/log", &json!({"type": "browser"}));
         let lines = lines.as_array().into_iter().flatten();

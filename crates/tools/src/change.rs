@@ -25,7 +25,7 @@ pub(crate) struct ExistingFile {
 pub(crate) struct ChangeRecords {
     /// The folders written into.
     pub(crate) folders: FolderRecorder,
-    /// What stood in the files before.
+    /// The earlier content of the files.
     pub(crate) checkpoints: Checkpoints,
 }
 

@@ -92,7 +92,7 @@ pub trait ToolSource: Send + Sync {
 pub struct OfferedPrompt {
     /// The name, one word.
     pub name: String,
-    /// What it is for.
+    /// The purpose.
     pub description: String,
     /// The arguments, in order.
     pub arguments: Vec<PromptArgument>,

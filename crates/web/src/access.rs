@@ -14,7 +14,7 @@ pub struct PageSecrets {
     cookie: String,
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is answered.

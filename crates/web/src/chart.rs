@@ -25,7 +25,7 @@ pub(crate) struct ChartPoint {
     pub(crate) kinds: KindCounts,
 }
 
-/// What a picture shows.
+/// The subject of a picture.
 pub(crate) struct Chart<'c> {
     pub(crate) points: &'c [ChartPoint],
     pub(crate) cuts: &'c [Cut],

@@ -35,7 +35,7 @@ pub(crate) struct ListedSession {
     pub(crate) window: Option<TokenCount>,
     /// The days until its agent deletes it.
     pub(crate) days_left: Option<i64>,
-    /// What the filter looks at, in lower case.
+    /// The text that the filter looks at, in lower case.
     haystack: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the page shows of the gateway. The program that serves the page reads it: the gateway's database is the gateway's own.
+//! Figures of the gateway, as the page shows them. The program that serves the page reads it: the gateway's database is the gateway's own.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -25,7 +25,7 @@ impl fmt::Debug for GatewaySource {
     }
 }
 
-/// What the gateway did since its first call.
+/// Figures of the gateway since its first call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GatewayStatus {
     /// Calls that came, those that were rewritten, and those that the provider refused.

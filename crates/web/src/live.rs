@@ -1,4 +1,4 @@
-//! What changes while a page is open, as server-sent events. Nothing is watched while no page is open.
+//! Changes while a page is open, as server-sent events. Nothing is watched while no page is open.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

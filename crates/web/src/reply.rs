@@ -17,7 +17,7 @@ pub(crate) type Body = BoxBody<Bytes, Infallible>;
 const POLICY: &str =
     "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// What a page answers.
+/// The answer of a page.
 pub(crate) enum Reply {
     /// A page, or a piece of one.
     Page(StatusCode, Markup),

@@ -12,7 +12,7 @@ pub(crate) struct PageRequest {
     /// The pieces of the path, decoded.
     pub(crate) path: Vec<String>,
     pub(crate) query: Parameters,
-    /// What a form sent.
+    /// The fields that a form sent.
     pub(crate) form: Parameters,
 }
 

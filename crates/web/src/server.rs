@@ -24,7 +24,7 @@ use crate::site::{Site, SiteOptions};
 /// So many connections are served at the same time.
 const MOST_CONNECTIONS: usize = 128;
 
-/// What a connection needs.
+/// The needs of a connection.
 struct Doorway {
     site: Arc<Site>,
     secrets: PageSecrets,

@@ -1,4 +1,4 @@
-//! What pages share: the settings, the sessions that were found, and what is being read.
+//! State that pages share: the settings, the sessions that were found, and what is being read.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -18,11 +18,11 @@ pub struct SiteOptions {
     pub settings: Settings,
     /// True if no page may change anything.
     pub is_read_only: bool,
-    /// What the gateway did, if there is one.
+    /// Figures of the gateway, if there is one.
     pub gateway: Option<GatewaySource>,
 }
 
-/// What pages share.
+/// State that pages share.
 pub(crate) struct Site {
     pub(crate) settings: Arc<Settings>,
     pub(crate) is_read_only: bool,
@@ -35,14 +35,14 @@ pub(crate) struct Site {
 struct FoundState {
     list: Arc<FoundList>,
     at: Instant,
-    /// How long the look took.
+    /// The time that the look took.
     took: Duration,
     is_refreshing: bool,
 }
 
 /// A list as old as this is shown, and found anew behind it.
 const FRESH: Duration = Duration::from_secs(2);
-/// Where looking takes long, it is done that much less often.
+/// A look that takes long is taken that much less often.
 const SELDOM: u32 = 30;
 
 impl Site {

@@ -34,7 +34,7 @@ impl fmt::Debug for RunningDraft {
 }
 
 impl RunningDraft {
-    /// What was spent so far.
+    /// The spend so far.
     pub(super) fn spend(&self) -> Spend {
         self.summariser.spend(&self.meter.total())
     }

@@ -38,7 +38,7 @@ pub struct Toolkit {
     pub servers_left_out: Vec<(String, String)>,
     /// Commands in the background.
     pub jobs: Jobs,
-    /// What stood in files before tools changed them.
+    /// The content of files before tools changed them.
     pub(crate) checkpoints: Checkpoints,
     /// The sub-agents that may be started.
     pub(crate) subagents: Subagents,

@@ -74,7 +74,7 @@ struct EditReader<'a> {
     edits: Vec<FileEdit>,
 }
 
-/// What a chain of messages says of the edits to come.
+/// The talk before the edits to come, from a chain of messages.
 #[derive(Default)]
 struct ChainState {
     /// The last request of the user.

@@ -1,4 +1,4 @@
-//! What git knows of a file: the commit of each line, and older texts. Nothing is written, and no program of the repository runs.
+//! Knowledge of git about a file: the commit of each line, and older texts. Nothing is written, and no program of the repository runs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -57,7 +57,7 @@ pub struct Blame {
     pub commit: Option<String>,
     /// The time of the commit.
     pub committed: Option<Timestamp>,
-    /// Who wrote it; none if that is unknown.
+    /// The writer; none if unknown.
     pub by: Option<std::rc::Rc<WrittenBy>>,
 }
 

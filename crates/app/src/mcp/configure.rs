@@ -136,7 +136,7 @@ pub(super) fn configure(
     Ok(Configured { config, is_trusted, unknown })
 }
 
-/// What the fields say about signing in.
+/// The fields about signing in.
 fn oauth(object: &Map<String, Value>) -> Result<OAuthConfig, String> {
     match object.get("authProviderType").and_then(Value::as_str) {
         None | Some("dynamic_discovery") => {}

@@ -22,13 +22,13 @@ use crate::settings::Settings;
 /// A session in the team's archive.
 #[derive(Clone, Debug)]
 pub struct TeamSession {
-    /// Where it was pushed from: `user@host`.
+    /// The origin of the push: `user@host`.
     pub machine: String,
     /// The session. Its path is that of the machine.
     pub session: ArchivedSession,
 }
 
-/// What was found in the team's archive.
+/// Hits in the team's archive.
 #[derive(Clone, Debug, Default)]
 pub struct TeamAnswer {
     /// The hits, best first.
@@ -37,7 +37,7 @@ pub struct TeamAnswer {
     pub sessions: BTreeMap<String, TeamSession>,
 }
 
-/// What a push has done, or would do.
+/// The result of a push, or of one that was only tried.
 #[derive(Clone, Debug, Default)]
 pub struct PushSummary {
     /// The sessions of enabled folders.

@@ -25,7 +25,7 @@ pub struct PushOptions {
     pub machine: String,
 }
 
-/// What a push has done.
+/// The result of a push.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushReport {
     /// The sessions that were looked at.
@@ -40,7 +40,7 @@ pub struct PushReport {
     pub reconnected: usize,
 }
 
-/// What became of a session.
+/// The outcome for a session.
 enum Outcome {
     Pushed(u64),
     UpToDate,

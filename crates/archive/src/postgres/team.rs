@@ -41,7 +41,7 @@ pub struct TeamArchive {
 /// A session in the team's archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeamSession {
-    /// Where it was pushed from.
+    /// The origin of the push.
     pub machine: String,
     /// The session. Its path is that of the machine.
     pub session: ArchivedSession,

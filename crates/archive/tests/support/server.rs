@@ -174,7 +174,7 @@ impl Database {
         }
     }
 
-    /// What the server has logged: all statements.
+    /// The server's log: all statements.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.server.folder.path().join("log")).expect("the log")
     }

@@ -94,11 +94,11 @@ pub(crate) fn run(
 /// The sessions to look through.
 struct Searched {
     files: Vec<RecallSource>,
-    /// Where those with an agent are from, by id.
+    /// The origins of those with an agent, by id.
     origins: HashMap<String, Origin>,
 }
 
-/// Where a session is from.
+/// The origin of a session.
 struct Origin {
     agent: Agent,
     path: PathBuf,

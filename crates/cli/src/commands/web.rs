@@ -57,7 +57,7 @@ pub(crate) fn run(
 /// So many conversations and compactions of the gateway are shown.
 const LISTED: usize = 50;
 
-/// What the gateway did, from its database.
+/// Status of the gateway, from its database.
 fn gateway_status() -> anyhow::Result<Option<GatewayStatus>> {
     let Some(store) = Store::open_existing(&longhaul_app::gateway::folder()?)? else { return Ok(None) };
     let figures = store.figures()?;

@@ -18,7 +18,7 @@ pub(crate) struct Story {
 pub(crate) const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
-/// What an attacker would have the page do: load, run, close elements, leave attributes.
+/// Wishes of an attacker for the page: load, run, close elements, leave attributes.
 pub(crate) const HOSTILE: &str = "</pre></details></main><script>window.owned=1</script><img src=x onerror=\"window.owned=2\">\
     <svg onload=window.owned=3><iframe src=https://evil.example></iframe>\" onmouseover=\"window.owned=4\" ' & &lt;b&gt; \
     <style>body{display:none}</style><a href=javascript:window.owned=5>x</a>\u{202e}gnp.exe";

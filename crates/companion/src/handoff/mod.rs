@@ -66,7 +66,7 @@ pub enum HandoffError {
     /// A file cannot be read or written.
     #[error("could not {act} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempt.
         act: &'static str,
         /// The file.
         path: PathBuf,
@@ -88,13 +88,13 @@ pub struct Handoff {
     pub id: String,
     /// The folder in which it goes on.
     pub directory: PathBuf,
-    /// What is written.
+    /// The text that is written.
     pub change: HandoffChange,
-    /// What the agent's format cannot hold.
+    /// Losses: what the agent's format cannot hold.
     pub lost: Vec<Loss>,
 }
 
-/// What is written.
+/// The text that is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandoffChange {
     /// A new file.

@@ -1,4 +1,4 @@
-//! What the user decides: whether a compaction that is due may run, outputs that are dropped, the model.
+//! Decisions of the user: whether a compaction that is due may run, outputs that are dropped, the model.
 
 use longhaul_compaction::{Input, Plan, PlanOptions, Trigger, plan, prepare, with_output};
 use longhaul_conversation::{Body, Message, Ordinal, Origin, Role, ToolResult};

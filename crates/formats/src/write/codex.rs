@@ -21,7 +21,7 @@ use crate::{Format, Session};
 /// The version of Codex whose records these are.
 const VERSION: &str = "0.169.0";
 
-/// What items, blocks and fields belong to.
+/// The vendor of items, blocks and fields.
 const OWN: Vendor = Vendor::OpenAiResponses;
 
 /// The session as lines.

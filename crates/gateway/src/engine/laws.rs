@@ -172,7 +172,7 @@ proptest! {
         prop_assert_eq!(breaks, engine.figures.get("compactions:hard"));
     }
 
-    /// What is no request, or only looks like one, passes in any mode.
+    /// Anything that is no request, or only looks like one, passes in any mode.
     #[test]
     fn garbage_passes(family in any_family(), bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[\\[\\]{}\",:a-c0-9 \\\\]{0,200}") {
         let folder = tempfile::tempdir().expect("a folder");

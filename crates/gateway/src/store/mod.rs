@@ -1,4 +1,4 @@
-//! What the gateway keeps: anchors, conversations, figures. SQLite; every statement is its own transaction or one of a few
+//! The gateway's store: anchors, conversations, figures. SQLite; every statement is its own transaction or one of a few
 //! rows, so that a kill at any time loses nothing that was sent.
 
 mod schema;
@@ -361,7 +361,7 @@ impl Store {
         Ok(())
     }
 
-    /// What was spent on a day, in millionths of a dollar.
+    /// The spend of a day, in millionths of a dollar.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -371,7 +371,7 @@ impl Store {
     }
 }
 
-/// What is noted beside an anchor.
+/// The note beside an anchor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnchorNotes<'a> {
     pub(crate) at: i64,

@@ -16,7 +16,7 @@ pub use flow::{SignInError, sign_in};
 pub(crate) use keeper::TokenKeeper;
 pub use store::TokenStore;
 
-/// What settings say about signing in at a server.
+/// Settings for signing in at a server.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct OAuthConfig {
     /// The id of a client that was registered by hand; without one, the authorization server is asked for one.

@@ -20,7 +20,7 @@ pub(crate) struct Redirect {
     path: String,
 }
 
-/// What the browser brought.
+/// The credentials that the browser brought.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Returned {
     pub(crate) code: Result<String, String>,
@@ -80,7 +80,7 @@ impl Redirect {
     }
 }
 
-/// What a connection asks for.
+/// The request of a connection.
 async fn request_target(mut stream: TcpStream) -> Option<(String, TcpStream)> {
     let mut line = String::new();
     BufReader::new((&mut stream).take(LONGEST_LINE)).read_line(&mut line).await.ok()?;

@@ -123,7 +123,7 @@ pub struct FactPreview {
     pub after: String,
 }
 
-/// What [`remove_fact`] would do.
+/// The effect that [`remove_fact`] would have.
 ///
 /// # Errors
 /// [`MemoryError`]
@@ -131,7 +131,7 @@ pub fn preview_removal(fact: &RememberedFact) -> Result<FactPreview, MemoryError
     preview(fact, without)
 }
 
-/// What [`edit_fact`] would do.
+/// The effect that [`edit_fact`] would have.
 ///
 /// # Errors
 /// [`MemoryError`]

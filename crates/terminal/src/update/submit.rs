@@ -27,7 +27,7 @@ fn is_command(typed: &str) -> bool {
     first.strip_prefix('/').is_some_and(|name| !name.contains('/') && !name.is_empty())
 }
 
-/// What a command does. One that nobody knows may be a prompt of a server.
+/// The effect of a command. One that nobody knows may be a prompt of a server.
 fn action_of(state: &UiState, typed: &str) -> SlashAction {
     let action = slash::parse(typed, &state.custom_commands(), &state.skill_commands());
     let SlashAction::Unknown(unknown) = &action else { return action };

@@ -102,7 +102,7 @@ fn headline(name: &str, preview: &Preview) -> String {
     }
 }
 
-/// What the user changed in a proposed file.
+/// The user's changes to a proposed file.
 pub(crate) fn rewrite(proposed: &str, written: &str, width: usize) -> Vec<StyledLine> {
     let inner = width.saturating_sub(2);
     let diff = longhaul_workspace::unified_diff(("proposed", proposed), ("edited", written)).text;

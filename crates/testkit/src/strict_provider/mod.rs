@@ -95,7 +95,7 @@ impl StrictProvider {
         &self.url
     }
 
-    /// What arrived so far.
+    /// The bytes that arrived so far.
     pub fn calls(&self) -> Vec<StrictCall> {
         self.log.lock().expect("no test panics while it holds the log").clone()
     }

@@ -29,7 +29,7 @@ pub struct FileRestoration {
     pub path: PathBuf,
     /// The path, relative to the workspace if possible.
     pub name: String,
-    /// What is done to it.
+    /// The change made to it.
     pub kind: RestorationKind,
     /// The hash of its content now; none if there is no file.
     now: Option<String>,
@@ -37,7 +37,7 @@ pub struct FileRestoration {
     then: Option<String>,
 }
 
-/// What a restoration does to a file.
+/// The effect of a restoration on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestorationKind {
     /// It gets its earlier content.

@@ -10,7 +10,7 @@ pub(crate) const KINDS: usize = Kind::ALL.len();
 /// Tokens of each kind, in the order of [`Kind::ALL`].
 pub(crate) type KindCounts = [u64; KINDS];
 
-/// What the context was made of behind a message.
+/// The make-up of the context behind a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContextSample {
     /// The newest message.
@@ -31,7 +31,7 @@ pub(crate) struct Cut {
     pub(crate) kept: Vec<usize>,
     /// The places of the messages that it brought, such as a summary.
     pub(crate) brought: Vec<usize>,
-    /// What held before it, and what stayed in words.
+    /// The rule that held before it, and the words that stayed.
     pub(crate) held: AgentCompaction,
 }
 

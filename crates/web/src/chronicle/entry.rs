@@ -72,7 +72,7 @@ impl Clip {
     }
 }
 
-/// How much of texts is kept.
+/// The share of texts that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Usual,
@@ -115,7 +115,7 @@ impl Entry {
         self.number.map_or_else(|| format!("id-{}", self.id), |number| number.to_string())
     }
 
-    /// What a person typed, if anything.
+    /// The words that a person typed, if any.
     pub(crate) fn typed(&self) -> Option<&str> {
         self.parts.iter().find_map(|part| match part {
             EntryPart::Text { origin: Origin::User, text } if !text.text.trim().is_empty() => {
@@ -231,7 +231,7 @@ const TELLING: &[&str] = &[
     "description",
 ];
 
-/// What a call is about, in a line.
+/// The subject of a call, in a line.
 fn line_of(call: &ToolCall) -> String {
     let told = TELLING.iter().find_map(|key| match call.args.get(*key)? {
         Value::String(text) => Some(first_line(text, MOST_LINE)),

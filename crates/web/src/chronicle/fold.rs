@@ -32,7 +32,7 @@ pub(crate) struct Chronicle {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) rules: UserRules,
     pub(crate) requests: UserRequests,
-    /// What is known only when all was read.
+    /// Facts that are known only when all was read.
     pub(crate) whole: Option<Whole>,
     results: HashMap<CallId, (usize, usize)>,
     calls: HashMap<CallId, usize>,
@@ -48,7 +48,7 @@ pub(crate) struct Chronicle {
     is_unsampled: bool,
 }
 
-/// What is known of a session that was read to its end.
+/// Facts of a session that was read to its end.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) info: SessionInfo,

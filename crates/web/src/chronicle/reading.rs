@@ -26,7 +26,7 @@ pub(crate) struct ReadSession {
     stamp: Stamp,
 }
 
-/// What was read so far.
+/// The bytes read so far.
 pub(crate) struct ReadState {
     pub(crate) chronicle: Chronicle,
     pub(crate) is_done: bool,
@@ -116,7 +116,7 @@ impl ReadSession {
         self.news.notify_all();
     }
 
-    /// What was read when all was, or enough of it, or the time was up.
+    /// The text read when all was, or enough of it, or the time was up.
     pub(crate) fn wait(
         &self,
         most: Duration,

@@ -102,7 +102,7 @@ fn by_kind(cut: &Cut) -> Markup {
     }
 }
 
-/// What the compaction no longer says, as `guard report` tells it.
+/// Losses of the compaction, as `guard report` tells it.
 fn losses(cut: &Cut, address: Option<&str>) -> Markup {
     let record = SessionRecord { compactions: vec![cut.held.clone()], ..SessionRecord::default() };
     let Some(loss) = loss_report(&record).into_iter().next() else { return html! {} };

@@ -1,4 +1,4 @@
-//! What waits for the user's word: changes to memory, skills and changes to skills, each with its evidence and diff.
+//! Proposals that wait for the user's word: changes to memory, skills and changes to skills, each with its evidence and diff.
 
 use std::sync::Arc;
 

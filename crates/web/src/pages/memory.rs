@@ -103,7 +103,7 @@ fn files(context: &WorkspaceContext) -> Markup {
     }
 }
 
-/// Why files apply to a path.
+/// The reasons why files apply to a path.
 fn why(context: &WorkspaceContext, asked: Option<&str>) -> Markup {
     html! {
         h2 { "Why" }

@@ -23,7 +23,7 @@ const FOLDERS: usize = 60;
 /// Days before an agent deletes a session from which on the list says so.
 const WARN_DAYS: i64 = 7;
 
-/// What is shown of the list.
+/// The part of the list that is shown.
 struct View<'r> {
     words: &'r str,
     agent: Option<Agent>,

@@ -88,7 +88,7 @@ fn show_turn(renderer: &Renderer<'_>, turn: Range<usize>, at: Option<usize>) -> 
     }
 }
 
-/// What stands in a fold, in a line.
+/// The content of a fold, in a line.
 fn summary(entries: &[Entry]) -> Markup {
     let calls: usize = entries.iter().map(Entry::calls).sum();
     let tokens: u64 = entries.iter().map(|entry| entry.tokens).sum();

@@ -17,7 +17,7 @@ pub(super) enum Client {
     Other,
 }
 
-/// What is changed for a client.
+/// The changes made for a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Launch {
     /// Variables to set.
@@ -50,7 +50,7 @@ impl Client {
         }
     }
 
-    /// What points this client at a gateway at `http://127.0.0.1:PORT`. `proxied` tells whether variables name a proxy, which
+    /// Variables and arguments that point this client at a gateway at `http://127.0.0.1:PORT`. `proxied` tells whether variables name a proxy, which
     /// must not stand between the two; `except` is what they except already.
     pub(super) fn launch(self, base: &str, is_proxied: bool, except: Option<&str>) -> Launch {
         let anthropic = ("ANTHROPIC_BASE_URL", base.to_string());

@@ -27,7 +27,7 @@ pub(crate) struct GatewayArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
-    /// What to do with requests: observe (pass and record) or on (keep them inside the window) [default: on before a client].
+    /// Treatment of requests: observe (pass and record) or on (keep them inside the window) [default: on before a client].
     #[arg(long, value_name = "MODE", value_parser = ["observe", "on"])]
     mode: Option<String>,
     /// Port to listen on [default: any free one].
@@ -39,13 +39,13 @@ pub(crate) struct ServeOptions {
     /// File with the token that every request must bring in x-longhaul-token.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Where Anthropic requests go [default: ANTHROPIC_BASE_URL, else the vendor].
+    /// Address for Anthropic requests [default: ANTHROPIC_BASE_URL, else the vendor].
     #[arg(long, value_name = "URL")]
     anthropic: Option<String>,
-    /// Where OpenAI requests go [default: OPENAI_BASE_URL, else the vendor].
+    /// Address for OpenAI requests [default: OPENAI_BASE_URL, else the vendor].
     #[arg(long, value_name = "URL")]
     openai: Option<String>,
-    /// Where Gemini requests go [default: GOOGLE_GEMINI_BASE_URL, else the vendor].
+    /// Address for Gemini requests [default: GOOGLE_GEMINI_BASE_URL, else the vendor].
     #[arg(long, value_name = "URL")]
     gemini: Option<String>,
     /// Context window that requests must fit, such as 200k [default: the model's].

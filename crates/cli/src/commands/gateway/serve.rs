@@ -172,7 +172,7 @@ fn plan_settings(config: &GatewayConfig) -> PlanSettings {
     }
 }
 
-/// Where requests go: by flags, variables and the user's settings; else to the vendors.
+/// Upstreams: by flags, variables and the user's settings; else to the vendors.
 fn upstreams(
     options: &ServeOptions,
     config: &GatewayConfig,

@@ -1,4 +1,4 @@
-//! What the gateway did, from its database.
+//! Status of the gateway, from its database.
 
 use longhaul_app::clock::now;
 use longhaul_gateway::Figures;

@@ -92,7 +92,7 @@ fn a_prepared_compaction_asks_nobody() {
     assert!(!session.conversation.is_prepared());
 }
 
-/// What every compaction guarantees, whoever wrote the summary and whenever.
+/// Guarantees of every compaction, whoever wrote the summary and whenever.
 #[track_caller]
 fn check_guarantees(session: &TestSession, outcome: &PassOutcome, most: TokenCount) {
     assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
