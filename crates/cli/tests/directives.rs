@@ -9,7 +9,12 @@ use serde_json::{Value, json};
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longhaul"));
     let home = folder.join("home");
-    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env("LONGHAUL_HOME", home);
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("HOME", folder)
+        .env("LONGHAUL_HOME", home);
     command.output().expect("it runs")
 }
 
@@ -89,4 +94,17 @@ fn a_foreign_session_is_listed_but_not_changed() {
     let error = String::from_utf8_lossy(&failed.stderr).to_string();
     assert!(!failed.status.success() && error.contains("longhaul sessions import"), "{error}");
     assert_eq!(fs::read_to_string(folder.join("s.jsonl")).expect("there"), foreign.to_string());
+}
+
+#[test]
+fn without_more_the_latest_session_is_listed() {
+    let folder = folder();
+    let nothing = run(folder.path(), &["rules"]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("no sessions of this folder"), "{nothing:?}");
+    done(folder.path(), &["sessions", "import", "s.jsonl"]);
+    for command in ["rules", "requests"] {
+        assert_eq!(done(folder.path(), &[command]), done(folder.path(), &[command, "list", "latest"]));
+    }
+    assert!(done(folder.path(), &["rules"]).contains("Never push to main"));
 }

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use longhaul_app::clock::now;
 use longhaul_app::compression::LoadedSession;
 use longhaul_app::failure::hinted;
+use longhaul_app::found;
 use longhaul_app::project::{LATEST, log_failure, session_file};
 use longhaul_app::sessions::new_id;
 use longhaul_conversation::Estimator;
@@ -84,7 +85,10 @@ impl Kind {
 /// Runs one of the commands.
 pub(crate) fn run(kind: Kind, args: &DirectivesArgs, screen: &Screen) -> anyhow::Result<()> {
     match &args.verb {
-        None => list(kind, &ListOptions { session: LATEST.into(), json: false }, screen),
+        None => {
+            let session = found::recent()?.swap_remove(0).path;
+            list(kind, &ListOptions { session, json: false }, screen)
+        }
         Some(Verb::List(options)) => list(kind, options, screen),
         Some(Verb::Add { session, text }) => add(kind, session, &text.join(" ")),
         Some(Verb::Remove(target) | Verb::Wrong(target)) => end(kind, target, End::Removed),
